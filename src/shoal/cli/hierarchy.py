@@ -97,10 +97,10 @@ def check(terminal: Terminal, form: str, data: Path | None, column: str | None, 
     if lacking:
         what = f"The hierarchy lacks {plural(len(lacking), 'value')} of '{column or 'the column'}'"
         wrong = [*wrong, Fault(what, labels=lacking, mend="Add a row for each.")]
-    terminal.result({"mistakes": [_said(fault) for fault in wrong], "to look at": [_said(one) for one in odd]})
+    terminal.result({"mistakes": [_said(fault) for fault in wrong], "to look at": [_said(problem) for problem in odd]})
     for word, problems in (("mistake", wrong), ("look at", odd)):
-        for one in problems:
-            terminal.say(f"{word:<9} {one}{_listed(one.labels)}")
+        for problem in problems:
+            terminal.say(f"{word:<9} {problem}{_listed(problem.labels)}")
     if wrong:
         raise SchemaError(f"The hierarchy has {plural(len(wrong), 'mistake')}.")
     terminal.say(f"checked   {plural(len(rows), 'value')}, {plural(len(rooted(rows)[0]) - 1, 'level')} above them")

@@ -83,8 +83,8 @@ def _in_full(entry: Any) -> str:
 
 def yaml_of(entry: Any) -> str:
     """How a plan names it, with what must be given."""
-    said = ", ".join(f"{key}: {_short(value)}" for key, value in entry.example.items())
-    named = f"{entry.name}, {said}" if said else entry.name
+    parameters = ", ".join(f"{key}: {_short(value)}" for key, value in entry.example.items())
+    named = f"{entry.name}, {parameters}" if parameters else entry.name
     if entry.kind == "replace":
         return f"{{partition: mdav, k: 5, replace: {{method: {named}}}}}"
     return f"{{{entry.kind}: {named}}}"
@@ -110,7 +110,7 @@ def python_of(entry: Any) -> str:
 def _literal(value: Any) -> str:
     """A value in Python, with double quotation marks."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_literal(key)}: {_literal(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_literal(key)}: {_literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_literal, value)) + "]"
     if isinstance(value, str):

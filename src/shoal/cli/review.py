@@ -61,9 +61,9 @@ def show(terminal: Terminal, file: Path) -> None:
     Example:
       shoal review show review.json
     """
-    one = shoal.Review.read(file)
-    terminal.result({**_state(one), "evidence": one.evidence, "private": one.private})
-    for line in _lines(one):
+    given = shoal.Review.read(file)
+    terminal.result({**_state(given), "evidence": given.evidence, "private": given.private})
+    for line in _lines(given):
         terminal.say(line)
 
 
@@ -112,25 +112,25 @@ def record(terminal: Terminal, release: Path, file: Path) -> None:
     terminal.say(f"Approved  {release} by {approved['by']} on {approved['when']}")
 
 
-def _written(terminal: Terminal, one: "Review", file: Path) -> None:
+def _written(terminal: Terminal, review: "Review", file: Path) -> None:
     """Put a review in the place of what it was, and tell its state."""
-    one.write(file)
-    terminal.result(_state(one))
-    for line in _said(one):
+    review.write(file)
+    terminal.result(_state(review))
+    for line in _remarks(review):
         terminal.say(line)
 
 
-def _state(one: "Review") -> Mapping[str, object]:
-    return {"by": one.by, "sha256": one.sha256, "comments": list(one.comments), "approval": one.approval}
+def _state(review: "Review") -> Mapping[str, object]:
+    return {"by": review.by, "sha256": review.sha256, "comments": list(review.comments), "approval": review.approval}
 
 
-def _lines(one: "Review") -> Iterator[str]:
+def _lines(review: "Review") -> Iterator[str]:
     """A review for a person: figures of the original where they were handed over, else what is public."""
     from shoal.report.forms import figure, in_unit
 
-    shown = one.private or one.evidence
-    yield f"Release of {one.evidence['records']:,} records, handed over by {one.by}"
-    yield f"SHA-256   {one.sha256}"
+    shown = review.private or review.evidence
+    yield f"Release of {review.evidence['records']:,} records, handed over by {review.by}"
+    yield f"SHA-256   {review.sha256}"
     yield "\nPlan\n" + "\n".join(f"  {line}" for line in shown["plan"].splitlines()) + "\n"
     for verdict in shown["requirements"]:
         yield f"{'proved' if verdict['holds'] else 'REFUTED':<9} {verdict['requirement']}: {verdict['sentence']}"
@@ -141,16 +141,16 @@ def _lines(one: "Review") -> Iterator[str]:
             before = measure.get("original")
             beside = "" if before is None else f" (of the table as it came {in_unit(before, measure)})"
             yield f"measured  {measure['title']}: {in_unit(measure['value'], measure)}{beside}"
-    for profile in one.evidence["classes"][:1]:
+    for profile in review.evidence["classes"][:1]:
         fewer = ", ".join(f"{figure(n)} among fewer than {k}" for k, n in profile["fewer than"].items())
         yield f"classes   the smallest has {figure(profile['smallest'])}; records: {fewer}"
-    yield from _said(one)
+    yield from _remarks(review)
 
 
-def _said(one: "Review") -> Iterator[str]:
-    for said in one.comments:
-        yield f"comment   {said['by']}, {said['when']}: {said['text']}"
-    if one.approval is None:
+def _remarks(review: "Review") -> Iterator[str]:
+    for comment in review.comments:
+        yield f"comment   {comment['by']}, {comment['when']}: {comment['text']}"
+    if review.approval is None:
         yield "approval  none yet"
     else:
-        yield f"approved  by {one.approval['by']} on {one.approval['when']}, SHA-256 {one.approval['sha256']}"
+        yield f"approved  by {review.approval['by']} on {review.approval['when']}, SHA-256 {review.approval['sha256']}"

@@ -74,14 +74,14 @@ class Terminal:
         if self.as_json:
             click.echo(json.dumps(content, indent=2, default=str))
 
-    def failed(self, status: int, kind: str, text: str, *, said: bool = False, refused: Refused | None = None) -> int:
+    def failed(self, status: int, kind: str, text: str, *, told: bool = False, refused: Refused | None = None) -> int:
         """How a run ends that did not do what was asked of it, for a person, a program and the log.
 
         Parameters
         ----------
         kind
             The name of the error.
-        said
+        told
             Whether a person was told already.
         refused
             What was not met, if that is why.
@@ -90,7 +90,7 @@ class Terminal:
         -------
         The exit status.
         """
-        if not said:
+        if not told:
             click.echo(printable(_fitted(text, sys.stderr), keep="\n"), err=True)
         self.log.error("%s", text.removeprefix("shoal: "))
         verdicts = () if refused is None else refused.verdicts
@@ -101,7 +101,7 @@ class Terminal:
                 "requirements": [verdict.private_form() for verdict in verdicts],
                 "what would help": []
                 if refused is None
-                else [f"{one.remedy} {one.effect}".rstrip() for one in refused.advice],
+                else [f"{advice.remedy} {advice.effect}".rstrip() for advice in refused.advice],
             }
             self.result(content)
         return status

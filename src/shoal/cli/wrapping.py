@@ -46,6 +46,6 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
 
 
 def _continues(before: str, line: str) -> bool:
-    depth = [len(one) - len(one.lstrip(" ")) for one in (before, line)]
+    depth = [len(text) - len(text.lstrip(" ")) for text in (before, line)]
     own = OF_ITS_OWN.match(before) or OF_ITS_OWN.match(line)
     return bool(line.strip()) and depth[0] == depth[1] and not own

@@ -89,8 +89,8 @@ def _propagated(records: Records, clauses: Sequence[Clause]) -> Records:
                 choices.setdefault(literal.column, _Choices()).narrow(literal, np.flatnonzero(holds).tolist())
             else:
                 _tighten(bounds, records, literal, holds)
-    changed = [_with_numbers(records[name], known) for name, known in bounds.items()]
-    changed += [_with_categories(records[name], known.single()) for name, known in choices.items()]
+    changed = [_with_numbers(records[name], deduced) for name, deduced in bounds.items()]
+    changed += [_with_categories(records[name], deduced.single()) for name, deduced in choices.items()]
     changed = [variable for variable in changed if variable is not records[variable.name]]
     return records.with_variables(*changed) if changed else records
 

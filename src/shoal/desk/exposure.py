@@ -132,7 +132,7 @@ class Exposure:
             "unique because of": dict(self.spared),
             "columns": [column.as_mapping() for column in self.columns],
             "minimal unique sets": [
-                {**one.as_mapping(), "minimal for": self.searched.counts[one.columns]} for one in self.sets
+                {**counted.as_mapping(), "minimal for": self.searched.counts[counted.columns]} for counted in self.sets
             ],
             "records examined for sets": self.searched.records,
             "columns examined for sets": list(self.searched.columns),
@@ -206,7 +206,9 @@ def exposure(
         ),
         riskiest=tuple((int(records.rows[i]) + 1, int(sizes[i])) for i in lowest),
         spared={share.name: share.spared for share in stands.columns},
-        columns=_columns(original.encoded, records, keys, sizes, {one.name: one for one in guess(described)}),
+        columns=_columns(
+            original.encoded, records, keys, sizes, {guessed.name: guessed for guessed in guess(described)}
+        ),
         sets=tuple(separation(records, columns) for columns in list(searched.counts)[:top]),
         searched=searched,
         signs=tuple(signs(original.frame, described.labels)),
@@ -218,7 +220,7 @@ def _persons(records: Records) -> dict[str, tuple[int, int]]:
     """The identifiers that repeat, with how many values how many records have."""
     counts = {name: codes[codes >= 0] for name in records.names("identifier") for codes in [records[name].codes()]}
     persons = {name: (len(np.unique(codes)), len(codes)) for name, codes in counts.items()}
-    return {name: (values, known) for name, (values, known) in persons.items() if values < known}
+    return {name: (values, held) for name, (values, held) in persons.items() if values < held}
 
 
 def _candidates(records: Records) -> tuple[str, ...]:

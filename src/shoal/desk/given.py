@@ -60,8 +60,8 @@ class Given:
     @classmethod
     def of(cls, data: Any, reading: Mapping[str, Any] | None = None, *, judged: bool = False) -> "Given":
         """The same where it is one already."""
-        said = {name: value for name, value in (reading or {}).items() if value is not None}
-        return data if isinstance(data, Given) else cls(data=data, reading=said, judged=judged)
+        stated = {name: value for name, value in (reading or {}).items() if value is not None}
+        return data if isinstance(data, Given) else cls(data=data, reading=stated, judged=judged)
 
     @property
     def _in_files(self) -> bool:

@@ -18,10 +18,10 @@ from shoal.table.parts.source import SourceFile
 
 def identity(plan: Plan, files: Sequence[SourceFile], reading: Mapping[str, Any] | None, engine: str) -> Record:
     """A run as `Journal.open` wants it, without its seed; no two runs on what lies in no file are the same."""
-    said = json.dumps(plan.as_mapping(), sort_keys=True, default=_content)
+    text = json.dumps(plan.as_mapping(), sort_keys=True, default=_content)
     return {
         "shoal": shoal.__version__,
-        "plan": hashlib.sha256(said.encode()).hexdigest(),
+        "plan": hashlib.sha256(text.encode()).hexdigest(),
         "files of the plan": {name: sha256_of(plan.folder / name) for name in sorted(set(_files(plan)))},
         "reading": {name: value for name, value in (reading or {}).items() if value is not None},
         "engine": engine,

@@ -269,11 +269,11 @@ NEEDS: dict[Need, Callable[[Measure, TablePair], None]] = {
 """How it is found out whether the tables have what a measure needs."""
 
 
-def _same_tables(one: Any, another: Any) -> bool:
+def _same_tables(first: Any, second: Any) -> bool:
     """Whether two parameters name the same file, or are one table: of frames none can be compared by ==."""
-    if isinstance(one, (tuple, list)) and isinstance(another, (tuple, list)):
-        return len(one) == len(another) and all(map(_same_tables, one, another))
-    return one is another or (isinstance(one, (str, Path)) and isinstance(another, (str, Path)) and one == another)
+    if isinstance(first, (tuple, list)) and isinstance(second, (tuple, list)):
+        return len(first) == len(second) and all(map(_same_tables, first, second))
+    return first is second or (isinstance(first, (str, Path)) and isinstance(second, (str, Path)) and first == second)
 
 
 def _in_words(value: Any) -> str:

@@ -297,7 +297,7 @@ class Evidence:
 
     def lines(self) -> list[str]:
         """For a reader: what counts records only, what was proved or refuted, the figures, and why some are lacking."""
-        lines = [f"records   {one.sentence(self.promises_of_records)}" for one in self.of_records]
+        lines = [f"records   {repeated.sentence(self.promises_of_records)}" for repeated in self.of_records]
         lines += [
             f"{'proved' if v.holds else 'REFUTED':9} {v.requirement}: {v.private_sentence}" for v in self.verdicts
         ]
@@ -361,12 +361,12 @@ class Evidence:
 
     def private_of_records(self) -> list[OfRecords]:
         """Of each identifier that repeats what promises of records mean for its values."""
-        return [one.private_form(self.promises_of_records) for one in self.of_records]
+        return [repeated.private_form(self.promises_of_records) for repeated in self.of_records]
 
     def public_of_records(self) -> list[OfRecords]:
         """The same as far as it may leave the building."""
         promises = self.promises_of_records
-        sentences = {one.identifier: one.public_sentence(promises) for one in self.of_records}
+        sentences = {repeated.identifier: repeated.public_sentence(promises) for repeated in self.of_records}
         return [
             {"identifier": name, "sentence": sentence, "promises": promises}
             for name, sentence in sentences.items()

@@ -79,9 +79,9 @@ def milp(
             raise RuntimeError(f"The solver does not know the option {option}.")
     solver.passModel(_programme(np.asarray(cost, dtype=float), rows, row_low, row_high, whole, low, high))
     if start is not None:
-        known = highspy.HighsSolution()
-        known.col_value = np.asarray(start, dtype=float)
-        solver.setSolution(known)
+        first = highspy.HighsSolution()
+        first.col_value = np.asarray(start, dtype=float)
+        solver.setSolution(first)
     if solver.run() == highspy.HighsStatus.kError:
         raise RuntimeError(f"The solver failed: {solver.modelStatusToString(solver.getModelStatus())}.")
     solution, information = solver.getSolution(), solver.getInfo()

@@ -75,12 +75,12 @@ class Pram(Mask):
         def drawn(variable: Variable) -> tuple[Variable, Facts]:
             codes, expected = variable.values.copy(), 0.0
             for rows in by_stratum:
-                known = rows[~variable.missing[rows]]
-                mass = None if weights is None else weights[known]
-                counts = np.bincount(codes[known], weights=mass, minlength=len(variable.categories))
+                present = rows[~variable.missing[rows]]
+                mass = None if weights is None else weights[present]
+                counts = np.bincount(codes[present], weights=mass, minlength=len(variable.categories))
                 transition = self.transition(variable, floats(counts))
-                expected += float((1 - np.diag(transition))[variable.values[known]].sum())
-                codes[known] = _draw(variable.values[known], transition, rng)
+                expected += float((1 - np.diag(transition))[variable.values[present]].sum())
+                codes[present] = _draw(variable.values[present], transition, rng)
             facts = self._facts_of(variable, codes, expected)
             if records.strata is None:
                 facts["matrix"] = OfOriginal(transition.tolist())

@@ -73,9 +73,9 @@ class RankSwap(Mask):
     def _swapped(self, variable: Variable, by_stratum: Sequence[Longs], rng: Generator) -> tuple[Variable, Facts]:
         values, alone = variable.values.copy(), 0
         for rows in by_stratum:
-            known = rows[~variable.missing[rows]]
-            (partner,) = self.pairing(variable.name, len(known), rng).in_turn([len(known)])
-            order = known[np.argsort(variable.values[known], kind="stable")]
+            present = rows[~variable.missing[rows]]
+            (partner,) = self.pairing(variable.name, len(present), rng).in_turn([len(present)])
+            order = present[np.argsort(variable.values[present], kind="stable")]
             values[order] = variable.values[order[partner]]
-            alone += int((partner == np.arange(len(known))).sum())
+            alone += int((partner == np.arange(len(present))).sum())
         return variable.with_values(values), self.facts_of(alone, int((values == variable.values).sum()))

@@ -198,13 +198,13 @@ class Recode(Mask):
         return sum(present.isdisjoint(_codes_named(value, variable)) for value in named)
 
     def _cut_points(self, variable: Variable, weights: Floats | None) -> list[float]:
-        known = variable.values[~variable.missing]
+        present = variable.values[~variable.missing]
         if self.cuts is not None:
             return list(self.cuts)
-        if not len(known) or known.min() == known.max():
+        if not len(present) or present.min() == present.max():
             return []
         if self.width is not None:
-            first, last = np.floor(known.min() / self.width) + 1, np.floor(known.max() / self.width)
+            first, last = np.floor(present.min() / self.width) + 1, np.floor(present.max() / self.width)
             if last - first >= MOST_CUTS:
                 raise DataError(
                     f"recode: intervals of this width would cut the range of '{variable.name}' more than "
@@ -213,20 +213,20 @@ class Recode(Mask):
             return [float(i * self.width) for i in range(int(first), int(last) + 1)]
         bins = int(self.bins or 2)
         if self.spacing == "equal-count":
-            return _equal_counts(known, bins, None if weights is None else weights[~variable.missing])
+            return _equal_counts(present, bins, None if weights is None else weights[~variable.missing])
         if self.spacing == "log":
-            if known.min() <= 0:
+            if present.min() <= 0:
                 raise DataError(
                     f"Column '{variable.name}' has values of 0 or less, which have no logarithm. Use another spacing."
                 )
             return sorted(
                 {
                     _tidy(float(c), float(c))
-                    for c in exp(np.linspace(log(known.min()), log(known.max()), bins + 1))[1:-1]
+                    for c in exp(np.linspace(log(present.min()), log(present.max()), bins + 1))[1:-1]
                 }
             )
-        width = (known.max() - known.min()) / bins
-        return sorted({_tidy(float(known.min() + i * width), float(width)) for i in range(1, bins)})
+        width = (present.max() - present.min()) / bins
+        return sorted({_tidy(float(present.min() + i * width), float(width)) for i in range(1, bins)})
 
 
 def _tidy(cut: float, width: float) -> float:
@@ -234,9 +234,9 @@ def _tidy(cut: float, width: float) -> float:
     return round(cut, DIGITS - 1 - int(decade(abs(width))))
 
 
-def _equal_counts(known: Floats, bins: int, weights: Floats | None) -> list[float]:
+def _equal_counts(present: Floats, bins: int, weights: Floats | None) -> list[float]:
     """Cut points midway between the neighbouring values at the (weighted) quantiles."""
-    values, place = np.unique(known, return_inverse=True)
+    values, place = np.unique(present, return_inverse=True)
     mass = np.cumsum(np.bincount(place, weights=weights))
     below = np.searchsorted(mass, np.arange(1, bins) / bins * mass[-1] * (1 - 1e-12), "left")
     below = np.unique(below[below < len(values) - 1])
@@ -302,9 +302,9 @@ def _at_level(variable: Variable, level: int) -> Variable:
 
 
 def _rare_lumped(variable: Variable, least: int, label: str, shares: Floats | None) -> Variable:
-    known = ~variable.missing
-    counted = None if shares is None else shares[known]
-    sizes = np.bincount(variable.values[known], weights=counted, minlength=len(variable.categories))
+    present = ~variable.missing
+    counted = None if shares is None else shares[present]
+    sizes = np.bincount(variable.values[present], weights=counted, minlength=len(variable.categories))
     counts = np.rint(sizes).astype(np.int64)  # shares of a third and the like add up to whole households
     order = [int(i) for i in np.argsort(counts, kind="stable") if counts[i]]
     lump, lumped_records = set(), 0

@@ -65,9 +65,9 @@ class Shuffle(Mask):
             x = ranked[rows]
             drawn = _new_scores(x, len(columns), rng)
             for j, name in enumerate(columns):
-                known = np.flatnonzero(~np.isnan(x[:, j]))
-                order = known[np.argsort(drawn[known, j], kind="stable")]
-                values[name][rows[order]] = np.sort(records[name].values[rows[known]])
+                present = np.flatnonzero(~np.isnan(x[:, j]))
+                order = present[np.argsort(drawn[present, j], kind="stable")]
+                values[name][rows[order]] = np.sort(records[name].values[rows[present]])
         changed = [records[name].with_values(v) for name, v in values.items()]
         return StepResult(records=records.with_variables(*changed))
 
@@ -105,10 +105,10 @@ def _normal_correlations(x: Floats) -> Floats:
 def _mid_ranks(x: Floats) -> Floats:
     """Ranks from 0 of known cells, equal values sharing the middle of their block; NaN for a missing cell."""
     ranks = np.full(x.shape, np.nan)
-    for j, known in enumerate(~np.isnan(x.T)):
-        cells = x[known, j]
+    for j, present in enumerate(~np.isnan(x.T)):
+        cells = x[present, j]
         ordered = np.sort(cells)
-        ranks[known, j] = (np.searchsorted(ordered, cells, "left") + np.searchsorted(ordered, cells, "right") - 1) / 2
+        ranks[present, j] = (np.searchsorted(ordered, cells, "left") + np.searchsorted(ordered, cells, "right") - 1) / 2
     return ranks
 
 

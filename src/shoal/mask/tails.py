@@ -103,21 +103,23 @@ class TailCode(Mask):
     def _tail(self, variable: Variable, weights: Floats | None) -> Bools:
         """Shape (n,); the records at or beyond the bound."""
         ranked = self.sign * variable.values
-        known = ~np.isnan(ranked)
+        present = ~np.isnan(ranked)
         value, quantile = of_column(self.value, variable.name), of_column(self.quantile, variable.name)
         if value is not None:
             bound = self.sign * value
         elif quantile is not None:
-            bound = self.sign * _quantile(variable.values[known], quantile, None if weights is None else weights[known])
+            bound = self.sign * _quantile(
+                variable.values[present], quantile, None if weights is None else weights[present]
+            )
         else:
             k = int(of_column(self.k, variable.name) or 1)
-            if k > known.sum():
+            if k > present.sum():
                 raise ParameterError(
-                    f"{self.method_name}: k must be at most {int(known.sum())}, the number of values of column "
+                    f"{self.method_name}: k must be at most {int(present.sum())}, the number of values of column "
                     f"'{variable.name}'; got {k}."
                 )
-            bound = np.partition(ranked[known], len(ranked[known]) - k)[-k]
-        return np.asarray(known & (ranked >= bound))
+            bound = np.partition(ranked[present], len(ranked[present]) - k)[-k]
+        return np.asarray(present & (ranked >= bound))
 
     def _joint(self, variables: tuple[Variable, ...], tails: list[Bools]) -> Bools:
         """The records beyond the bound of any column; where only k is given, the smallest such tail of k."""

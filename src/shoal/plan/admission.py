@@ -83,7 +83,7 @@ def _readings(plan: Plan) -> Iterator[Mistake]:
             required = getattr(model, "missing", None)
             if required in (None, "wildcard", read) or (isinstance(model, KAnonymity) and model.k == 1):
                 continue
-            place = next(place for place, one in enumerate(plan.requirements, 1) if one is model)
+            place = next(place for place, requirement in enumerate(plan.requirements, 1) if requirement is model)
             yield (
                 ("steps", number),
                 f"steps {number + 1} ({step.name}) works with {IN_WORDS[read]}, requirements {place} "

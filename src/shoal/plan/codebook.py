@@ -54,5 +54,5 @@ def codebook(schema: Schema, table: Table, records: int, version: int) -> Record
 
 def of_the_model() -> dict[str, str]:
     """What the plan's own model says of each key."""
-    said = docstring_sections(Column.__doc__)[1]
-    return {key: " ".join(said[key].split()) for key in OF_PLAN}
+    meanings = docstring_sections(Column.__doc__)[1]
+    return {key: " ".join(meanings[key].split()) for key in OF_PLAN}

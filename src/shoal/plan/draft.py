@@ -53,10 +53,10 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
 def _repeated(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
     """Of each identifier that repeats, how many persons that makes, and how they are counted."""
     for name in (g.name for g in guesses if g.role == "identifier"):
-        known = frame[name].drop_nulls()
-        if (persons := known.n_unique()) < len(known):
+        cells = frame[name].drop_nulls()
+        if (persons := cells.n_unique()) < len(cells):
             yield (
-                f"# {printable(name)}: {plural(persons, 'person')} in {plural(len(known), 'record')}. What is required "
+                f"# {printable(name)}: {plural(persons, 'person')} in {plural(len(cells), 'record')}. What is required "
                 f"counts records; k-anonymity with unit: {_key(name)} counts persons, and mdav with it groups them."
             )
 

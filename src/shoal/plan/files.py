@@ -31,7 +31,7 @@ def _resolved(value: Any, marker: Holds | None, folder: Path) -> Any:
     if isinstance(marker, TablePath) and isinstance(value, (str, Path)):
         return read(folder / value)
     if isinstance(marker, (TablePath, Method)) and isinstance(value, (list, tuple)):
-        return tuple(_resolved(one, marker, folder) for one in value)
+        return tuple(_resolved(item, marker, folder) for item in value)
     if isinstance(marker, KeyFile) and value is not None:
         return str(folder / value)
     return value

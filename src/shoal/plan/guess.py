@@ -90,20 +90,20 @@ class Looks:
     @classmethod
     def of(cls, series: pl.Series, labels: Iterable[object], label: str, measure: str = "") -> "Looks":
         """Those of a column, with the codes that have labels, its description, and its level of measurement in SPSS."""
-        known = series.drop_nulls()
-        counts = known.value_counts()["count"] if len(known) else pl.Series([], dtype=pl.UInt32)
+        cells = series.drop_nulls()
+        counts = cells.value_counts()["count"] if len(cells) else pl.Series([], dtype=pl.UInt32)
         coded = set(map(str, labels))
-        named = sum(_code(value) in coded for value in known.unique().head(10 * len(coded)).to_list()) if coded else 0
+        named = sum(_code(value) in coded for value in cells.unique().head(10 * len(coded)).to_list()) if coded else 0
         text_or_whole = series.dtype.is_integer() or series.dtype == pl.String
         return cls(
             series=series,
             codes=2 * named >= len(counts) > 0,
             ordered=measure == "ordinal" and series.dtype.is_numeric(),
             spoken_of=meaning(series.name, label),
-            present=len(known),
+            present=len(cells),
             distinct=len(counts),
             alone=int((counts == 1).sum()),
-            outright=outright(known.unique(maintain_order=True)) if text_or_whole else "",
+            outright=outright(cells.unique(maintain_order=True)) if text_or_whole else "",
         )
 
     @property
@@ -122,8 +122,10 @@ class Looks:
     @property
     def numbers_name(self) -> bool:
         """Whether numbers are names by the words, and measure nothing."""
-        said = self.spoken_of
-        return said is not None and (said.role in ("identifier", "unit", "stratum") or said.words.endswith("code"))
+        meaning = self.spoken_of
+        return meaning is not None and (
+            meaning.role in ("identifier", "unit", "stratum") or meaning.words.endswith("code")
+        )
 
     @property
     def measured(self) -> bool:
@@ -185,13 +187,13 @@ def _one_of_a_kind(guesses: Sequence[Guess], looks: Sequence[Looks]) -> list[Gue
     """At most one weight and one household number: a table has no more."""
     seen: set[str] = set()
     kept = []
-    for one, look in zip(guesses, looks):
-        if one.role in seen:
-            reason = f"{one.reason}; a {one.role} already stands before it, and a table has one"
-            left_out = one.role == "household" or look.own
-            one = replace(one, role="identifier" if left_out else "other", reason=reason)
-        seen |= {one.role} & {"weight", "household"}
-        kept.append(one)
+    for guessed, look in zip(guesses, looks):
+        if guessed.role in seen:
+            reason = f"{guessed.reason}; a {guessed.role} already stands before it, and a table has one"
+            left_out = guessed.role == "household" or look.own
+            guessed = replace(guessed, role="identifier" if left_out else "other", reason=reason)
+        seen |= {guessed.role} & {"weight", "household"}
+        kept.append(guessed)
     return kept
 
 
@@ -268,42 +270,45 @@ def _role(look: Looks, *, body: bool, leaves: bool) -> tuple[str, str]:
 
 def _by_words(look: Looks, *, body: bool) -> tuple[str, str] | None:
     """The role that the words give, as far as the values go with them."""
-    said = look.spoken_of
-    if said is None or not said.role:
+    meaning = look.spoken_of
+    if meaning is None or not meaning.role:
         return None
-    doubt = "; doubtful" if said.term.doubtful else ""
-    if said.role == "weight":
-        return _weight(look, said, body=body)
-    if said.role == "household":
+    doubt = "; doubtful" if meaning.term.doubtful else ""
+    if meaning.role == "weight":
+        return _weight(look, meaning, body=body)
+    if meaning.role == "household":
         if look.repeats or look.own:
-            return "household", f"{said.said}: a household number"
-        return "quasi-identifier", f"{said.said}, with few values; doubtful"
-    if said.role == "unit":
+            return "household", f"{meaning.reason}: a household number"
+        return "quasi-identifier", f"{meaning.reason}, with few values; doubtful"
+    if meaning.role == "unit":
         if look.repeats or look.own:
-            return "identifier", f"{said.said}: whose neighbours share it"
-        return "quasi-identifier", f"{said.said}: whose neighbours share it; confidential if nobody can know it"
-    if said.role == "stratum":
+            return "identifier", f"{meaning.reason}: whose neighbours share it"
+        return "quasi-identifier", f"{meaning.reason}: whose neighbours share it; confidential if nobody can know it"
+    if meaning.role == "stratum":
         if _may_be_stratum(look.series):
-            return "stratum", f"{said.said}, and every stratum has enough records"
+            return "stratum", f"{meaning.reason}, and every stratum has enough records"
         if look.own:
-            return "identifier", f"{said.said}, but most have one record"
-        return "quasi-identifier", f"{said.said}, but some have few records"
-    if said.role == "identifier":
+            return "identifier", f"{meaning.reason}, but most have one record"
+        return "quasi-identifier", f"{meaning.reason}, but some have few records"
+    if meaning.role == "identifier":
         if look.distinct <= FEW_CODES and 2 * look.distinct <= look.present:
-            return "quasi-identifier", f"{said.said}, with few values; doubtful"
-        return "identifier", said.said + doubt
-    if look.own and not look.temporal and (not look.number or said.term.doubtful):
-        return "identifier", f"{said.said}, and nearly every record has a value of its own"
-    return "quasi-identifier", f"{said.said}: an intruder may know this about a person{doubt}"
+            return "quasi-identifier", f"{meaning.reason}, with few values; doubtful"
+        return "identifier", meaning.reason + doubt
+    if look.own and not look.temporal and (not look.number or meaning.term.doubtful):
+        return "identifier", f"{meaning.reason}, and nearly every record has a value of its own"
+    return "quasi-identifier", f"{meaning.reason}: an intruder may know this about a person{doubt}"
 
 
-def _weight(look: Looks, said: Meaning, *, body: bool) -> tuple[str, str] | None:
+def _weight(look: Looks, meaning: Meaning, *, body: bool) -> tuple[str, str] | None:
     """A sampling weight, or by a word that means both what a person weighs; nothing where no number is all positive."""
     if not look.number or look.series.null_count() or not float(np.nanmin(look.series.to_numpy())) > 0:
         return None
-    if said.term.doubtful and (body or _as_people_weigh(look.series)):
-        return "quasi-identifier", f"{said.said}: of a person, by its values; doubtful, weight if it is the sample's"
-    return "weight", f"{said.said}: a sampling weight"
+    if meaning.term.doubtful and (body or _as_people_weigh(look.series)):
+        return (
+            "quasi-identifier",
+            f"{meaning.reason}: of a person, by its values; doubtful, weight if it is the sample's",
+        )
+    return "weight", f"{meaning.reason}: a sampling weight"
 
 
 def _as_people_weigh(series: pl.Series) -> bool:
@@ -319,29 +324,29 @@ def _may_be_stratum(column: pl.Series) -> bool:
 
 def _numbered(look: Looks) -> str:
     """What whole numbers count that were dealt out and not measured: records, or groups of some; empty for none."""
-    known = look.series.drop_nulls().to_numpy()
+    numbers = look.series.drop_nulls().to_numpy()
     if look.distinct <= FEW_CODES:
         return ""
-    dense = look.distinct > int(known.max()) - int(known.min())
-    rising = bool((np.diff(known) >= 0).all())
+    dense = look.distinct > int(numbers.max()) - int(numbers.min())
+    rising = bool((np.diff(numbers) >= 0).all())
     if look.alone == look.present and (dense or rising):
         return "whole numbers that count the records"
-    runs = 1 + int((np.diff(known) != 0).sum())
+    runs = 1 + int((np.diff(numbers) != 0).sum())
     if runs == look.distinct < look.present and look.repeats and (dense or rising):
         return "whole numbers that a few records in a row share"
     return ""
 
 
-def _made_up(one: Guess, column: pl.Series) -> Guess:
+def _made_up(guessed: Guess, column: pl.Series) -> Guess:
     """The guess for a table in which every column is drawn anew, what is missing too."""
     if column.null_count() == len(column):
-        return replace(one, role="identifier", missing="")  # nothing to draw: it is left out
-    role, why = ANEW.get(one.role, (one.role, ""))
-    reason = "; ".join(part for part in (one.reason.partition("; missing values")[0], why) if part)
+        return replace(guessed, role="identifier", missing="")  # nothing to draw: it is left out
+    role, why = ANEW.get(guessed.role, (guessed.role, ""))
+    reason = "; ".join(part for part in (guessed.reason.partition("; missing values")[0], why) if part)
     if role == "identifier" or not column.null_count():
-        return replace(one, role=role, missing="", reason=reason)
+        return replace(guessed, role=role, missing="", reason=reason)
     reason += f"; missing values ({column.null_count():,}) are made up like others"
-    return replace(one, role=role, missing="keep", reason=reason)
+    return replace(guessed, role=role, missing="keep", reason=reason)
 
 
 def columns_of(table: Table) -> dict[str, dict[str, str]]:

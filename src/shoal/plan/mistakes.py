@@ -34,12 +34,12 @@ MUST_BE = {
 """What a section is answered with that is something else altogether."""
 
 
-def mistakes_of(error: ValidationError, known: Collection[str]) -> list[Mistake]:
+def mistakes_of(error: ValidationError, sections: Collection[str]) -> list[Mistake]:
     """Every mistake with its place.
 
     Parameters
     ----------
-    known
+    sections
         The sections that there are.
     """
     mistakes: list[Mistake] = []
@@ -49,7 +49,7 @@ def mistakes_of(error: ValidationError, known: Collection[str]) -> list[Mistake]
         if problem["loc"][:1] == ("columns",) and of_one:
             columns.append({**problem, "loc": problem["loc"][1:]})
         else:
-            mistakes += _mistakes(problem, known)
+            mistakes += _mistakes(problem, sections)
     return mistakes + [(("columns", *place), sentence) for place, sentence in of_columns(columns)]
 
 
@@ -71,12 +71,12 @@ def _where(at: tuple[int, int]) -> str:
     return f", line {at[0]}, column {at[1]}" if at[0] else ""
 
 
-def _mistakes(problem: Mapping[str, Any], known: Collection[str]) -> Iterator[Mistake]:
+def _mistakes(problem: Mapping[str, Any], sections: Collection[str]) -> Iterator[Mistake]:
     place = problem["loc"]
     section = str(place[0]) if place else ""
     error = problem.get("ctx", {}).get("error")
-    if len(place) == 1 and section not in known:
-        yield place, unknown("section", section, known)
+    if len(place) == 1 and section not in sections:
+        yield place, unknown("section", section, sections)
     elif not place:  # sections that do not go together
         yield from getattr(error, "mistakes", ()) or [((), problem["msg"].removeprefix("Value error, "))]
     elif section in KEYED:

@@ -182,11 +182,11 @@ class Plan:
     def _repr_html_(self) -> str:
         from shoal.report.display import displayed
 
-        sections = {key: said for key, said in self.as_mapping().items() if key != "columns" and said}
+        sections = {key: content for key, content in self.as_mapping().items() if key != "columns" and content}
         return displayed(
             "parts/plan.html",
             columns=self.to_frame().to_dicts(),
-            sections={key.capitalize(): dump_yaml(said) for key, said in sections.items()},
+            sections={key.capitalize(): dump_yaml(content) for key, content in sections.items()},
         )
 
     @property
@@ -317,7 +317,7 @@ class Plan:
             "output": self.output.model_dump(),
             "explore": plain(self.explore.model_dump()) if self.explore else {},
         }
-        sections = {name: said for name, said in sections.items() if said or name not in UNSAID}
+        sections = {name: content for name, content in sections.items() if content or name not in UNSAID}
         chosen = {"exact": self.exact, "block_size": self.block_size}
         return sections | {name: value for name, value in chosen.items() if value is not None}
 
@@ -334,12 +334,12 @@ UNSAID = ("measures", "constraints", "release", "publish", "explore")
 
 
 def _described(column: Column) -> Spec:
-    said = column.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})
+    content = column.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})
     hierarchy = column.hierarchy
     if hierarchy is None:
-        return said
+        return content
     inline = hierarchy if isinstance(hierarchy, (str, dict)) else {"paths": [list(path) for path in hierarchy.paths]}
-    return {**said, "hierarchy": inline}
+    return {**content, "hierarchy": inline}
 
 
 def _keyed(method: Any) -> Spec:

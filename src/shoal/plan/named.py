@@ -171,11 +171,11 @@ def _one_kind(item: Any, kinds: tuple[str, ...]) -> tuple[str, Spec]:
     return named[0], dict(plain(item))
 
 
-def _names(value: Any, key: str, known: Collection[str] | None) -> tuple[str, ...]:
+def _names(value: Any, key: str, columns: Collection[str] | None) -> tuple[str, ...]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, (list, tuple)):
         raise PlanError(f"{key} must be a list of column names; got {type(value).__name__}.")
     names = tuple(str(name) for name in listed)
-    if known is not None and (strange := [name for name in names if name not in known]):
-        raise PlanError(unknown("column", strange[0], known))
+    if columns is not None and (strange := [name for name in names if name not in columns]):
+        raise PlanError(unknown("column", strange[0], columns))
     return names

@@ -82,7 +82,7 @@ def moved(plan: Plan, folder: Path) -> Spec:
 
 def _from(value: Any, before: Path, after: Path) -> Any:
     if isinstance(value, list):
-        return [_from(one, before, after) for one in value]
+        return [_from(item, before, after) for item in value]
     if isinstance(value, Mapping):  # a hierarchy that stands in the plan itself, or says which file it is in
         return {key: _from(below, before, after) if key == "file" else below for key, below in value.items()}
     return os.path.relpath(before / value, after) if isinstance(value, (str, Path)) else value
@@ -91,7 +91,7 @@ def _from(value: Any, before: Path, after: Path) -> Any:
 def _named(value: Any) -> Any:
     """Files by their paths; a table that was given itself is only said to have been."""
     if isinstance(value, (list, tuple)):
-        return [_named(one) for one in value]
+        return [_named(item) for item in value]
     return value if value is None or isinstance(value, (str, PurePath, Mapping)) else A_TABLE
 
 
@@ -146,9 +146,9 @@ def hidden_in_parts(plan: Plan, original: Parts | None, released: Parts) -> set[
             words |= set(_texts(spec[key]))
         elif marker is None or isinstance(marker, (HoldsCells, TablePath)):
             texts |= set(_texts(spec[key]))
-    known = _shown(texts | words, released) | ALWAYS
+    public = _shown(texts | words, released) | ALWAYS
     of_words = words if original is None else _shown(words, original)
-    return ((texts - words) | of_words) - known - set(sections["columns"])
+    return ((texts - words) | of_words) - public - set(sections["columns"])
 
 
 def _shown(texts: set[str], parts: Parts) -> set[str]:
@@ -166,8 +166,8 @@ def _places(plan: Plan, sections: Spec) -> Iterator[Place]:
         yield from _parameters(step.method, spec)
         for key, method in step.further_methods.items():
             yield from _parameters(method, spec[key])
-    for methods, said in ((plan.requirements, "requirements"), (plan.measures, "measures")):
-        for method, spec in zip(methods, sections.get(said, ())):
+    for methods, section in ((plan.requirements, "requirements"), (plan.measures, "measures")):
+        for method, spec in zip(methods, sections.get(section, ())):
             yield from _parameters(method, spec)
     yield from _keys(About, sections.get("release", {}))
     yield from _keys(EditRules, sections.get("constraints", {}))
@@ -186,9 +186,9 @@ def _parameters(method: Any, spec: Spec) -> Iterator[Place]:
         value = getattr(method, name)
         if hasattr(value, "method_kind"):
             yield from _parameters(value, spec[name])
-        elif isinstance(value, tuple) and any(hasattr(one, "method_kind") for one in value):
-            for one, inner in zip(value, spec[name]):
-                yield from _parameters(one, inner)
+        elif isinstance(value, tuple) and any(hasattr(item, "method_kind") for item in value):
+            for item, inner in zip(value, spec[name]):
+                yield from _parameters(item, inner)
         elif value is not None:
             yield spec, name, marker
 
@@ -197,17 +197,17 @@ def _explored(spec: Spec) -> Iterator[Place]:
     """Ranges hold what the parameters of their names hold; steps of candidates what their methods' do."""
     for key in spec.keys() - Exploration.model_fields:
         markers = [holds(e.cls)[key] for e in registered() if key in e.parameters]
-        yield spec, key, next((one for one in markers if not isinstance(one, Setting)), Setting())
+        yield spec, key, next((marker for marker in markers if not isinstance(marker, Setting)), Setting())
     for axis in ("risk", "utility"):
         if isinstance(measure := spec.get(axis), dict):
-            known = holds(entry(axis, measure["method"]).cls)
-            yield from ((measure, key, known.get(key)) for key in measure.keys() - {"method"})
+            markers_of = holds(entry(axis, measure["method"]).cls)
+            yield from ((measure, key, markers_of.get(key)) for key in measure.keys() - {"method"})
     candidates = spec.get("method", ())
     for step in (step for steps in candidates.values() for step in steps) if isinstance(candidates, dict) else ():
         kind = next(kind for kind in ("partition", "mask") if kind in step)
-        known = holds(entry(kind, step[kind]).cls)
+        markers_of = holds(entry(kind, step[kind]).cls)
         for key in step.keys() - {kind, "columns", "by", "small_strata", "unit"}:
-            yield step, key, known.get(key)
+            yield step, key, markers_of.get(key)
 
 
 def _public(value: Any, marker: Holds | None, hidden: set[str]) -> Any:

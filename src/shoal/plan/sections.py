@@ -47,8 +47,8 @@ class About(BaseModel):
 
     def as_mapping(self) -> dict[str, str]:
         """What was said."""
-        said: dict[str, str] = self.model_dump(mode="json", exclude_none=True)
-        return said
+        fields: dict[str, str] = self.model_dump(mode="json", exclude_none=True)
+        return fields
 
 
 class EditRules(BaseModel):

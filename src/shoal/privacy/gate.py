@@ -100,11 +100,11 @@ class Gate(PrivacyModel):
                 worst = verdict
         return worst
 
-    def _worse(self, one: Verdict, other: Verdict) -> bool:
+    def _worse(self, first: Verdict, second: Verdict) -> bool:
         """True if the figure of a verdict is nearer to the bound than that of another, or there is none."""
-        if one.achieved is None or other.achieved is None:
+        if first.achieved is None or second.achieved is None:
             return True
-        return one.achieved > other.achieved if self.at_most is not None else one.achieved < other.achieved
+        return first.achieved > second.achieved if self.at_most is not None else first.achieved < second.achieved
 
     def judge(self, pair: TablePair) -> Verdict:
         verdict = self._verdict(self.measure.finding_on(pair, np.random.default_rng(0)))

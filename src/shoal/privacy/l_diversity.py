@@ -79,8 +79,8 @@ def least_diverse(occurrences: Occurrences) -> Occurrences:
     lacking = occurrences.values == occurrences.missing
     if not lacking.any():
         return occurrences
-    known = np.flatnonzero(~lacking)
-    order = known[np.argsort(occurrences.counts[known], kind="stable")]
+    complete = np.flatnonzero(~lacking)
+    order = complete[np.argsort(occurrences.counts[complete], kind="stable")]
     most = np.full(int(occurrences.classes.max()) + 1, -1)
     most[occurrences.classes[order]] = order  # the last to be put in is the most frequent
     filled = most[occurrences.classes]

@@ -61,7 +61,7 @@ def as_finished(
         A function of a module; it finds what was given in `remembered`.
     """
     sent = pickle.dumps(dict(given)) if workers > 1 and len(jobs) > 1 else b""
-    if not sent or any(MAIN.encode() in known for known in (sent, pickle.dumps((work, list(jobs))))):
+    if not sent or any(MAIN.encode() in pickled for pickled in (sent, pickle.dumps((work, list(jobs))))):
         remembered.update(given)
         for job in jobs:
             yield job, work(job)

@@ -134,11 +134,11 @@ def _waited_for(process: int) -> int:
 def _end_as(status: int, noise: IO[bytes], notes: IO[bytes], sweep: Sweep) -> NoReturn:
     """End with the status of the work, or say why it has none."""
     notes.seek(0)
-    said = notes.read().split(b"\0")
-    statuses = [int(note[1:]) for note in said if note[:1] == b"E"]
+    written = notes.read().split(b"\0")
+    statuses = [int(note[1:]) for note in written if note[:1] == b"E"]
     if os.WIFEXITED(status) or statuses:  # some libraries fail only when everything was done
         sys.exit(statuses[-1] if statuses else os.WEXITSTATUS(status))
-    for place in {note[1:] for note in said if note[:1] == b"B"}:
+    for place in {note[1:] for note in written if note[:1] == b"B"}:
         with suppress(OSError):
             sweep(Path(os.fsdecode(place)))
     by = os.WTERMSIG(status)

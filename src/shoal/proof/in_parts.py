@@ -92,8 +92,10 @@ class SomeClasses(ClassTable):
         if not weights:
             return ClassCounts(sizes=self.sizes)
         ids, frame = self.of.in_order(weights[0], self.low, self.high)
-        known = sampling_weights(_records(frame, self.whole))
-        return ClassCounts(sizes=self.sizes, weights=np.bincount(ids, known, self.high - self.low).astype(np.float64))
+        of_records = sampling_weights(_records(frame, self.whole))
+        return ClassCounts(
+            sizes=self.sizes, weights=np.bincount(ids, of_records, self.high - self.low).astype(np.float64)
+        )
 
     def _entries(self, name: str) -> tuple[Longs, Classes]:
         """Shape (P,); the place of each entry among the distinct cells of a column, and its class."""
@@ -179,10 +181,10 @@ class Judged:
         table = CountedTable.of(stage, session)
         described = released_schema(table, schema)
         columns = dict(described.columns)
-        known = {}
+        confidential = {}
         for name in described.names("confidential"):
-            columns[name], known[name] = whole_of(table.counted(name), columns[name], folder)
-        whole = WholeTable(schema=Schema.model_construct(root=columns), columns=known)
+            columns[name], confidential[name] = whole_of(table.counted(name), columns[name], folder)
+        whole = WholeTable(schema=Schema.model_construct(root=columns), columns=confidential)
         return cls(table=table, whole=whole, place=place, block=block_size(stage), memory=memory, tell=tell)
 
     def judged(

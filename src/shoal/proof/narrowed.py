@@ -48,15 +48,15 @@ class Labels:
     levels: Sequence[Mapping[int, int]]
 
     @classmethod
-    def of(cls, known: pl.Series, schema: Schema, folder: Path) -> Self | None:
+    def of(cls, labels: pl.Series, schema: Schema, folder: Path) -> Self | None:
         """Those of a column; None where no two of them overlap."""
-        described = Schema.model_construct(root={known.name: schema.columns[known.name]})
-        released = Microdata.finished(known.to_frame(), described).encoded
-        tree = trees(described, folder, released).get(known.name)
-        cells = None if tree is None else Cells.of(released[known.name], tree)
+        described = Schema.model_construct(root={labels.name: schema.columns[labels.name]})
+        released = Microdata.finished(labels.to_frame(), described).encoded
+        tree = trees(described, folder, released).get(labels.name)
+        cells = None if tree is None else Cells.of(released[labels.name], tree)
         if cells is None or not cells.overlap:
             return None
-        frame = pl.DataFrame({LABEL: known}).with_row_index("code")
+        frame = pl.DataFrame({LABEL: labels}).with_row_index("code")
         return cls(frame=frame, sets=[cells.sets[c] for c in cells.variable.values.tolist()], levels=cells.levels)
 
     @property
@@ -140,7 +140,9 @@ def refuse_narrowed(stage: Stage, schema: Schema, folder: Path, memory: int, spi
     """
     names = [name for name in stage.schema if name not in OWN]
     general = [name for name in names if schema.columns[name].hierarchy is not None]
-    labels = {name: known for name in general if (known := Labels.of(counted(stage, name).cells, schema, folder))}
+    labels = {
+        name: labels_of for name in general if (labels_of := Labels.of(counted(stage, name).cells, schema, folder))
+    }
     if not labels:
         return
 
@@ -167,8 +169,8 @@ def refuse_narrowed(stage: Stage, schema: Schema, folder: Path, memory: int, spi
 def _groups_of(pairs: pl.DataFrame, labels: Labels) -> list[Group]:
     """How many records with one cell of the first column have each label in the second."""
     by, on = pairs.columns
-    known = pairs.drop_nulls().join(labels.frame, left_on=on, right_on=LABEL)
-    counts = known.group_by(by, "code").len()
+    placed = pairs.drop_nulls().join(labels.frame, left_on=on, right_on=LABEL)
+    counts = placed.group_by(by, "code").len()
     groups: dict[Any, dict[int, int]] = defaultdict(dict)
     for cause, code, count in counts.iter_rows():
         groups[cause][code] = count
@@ -177,36 +179,36 @@ def _groups_of(pairs: pl.DataFrame, labels: Labels) -> list[Group]:
 
 def _narrows(connection: Any, files: Any, by: str, on: str, labels: Labels, *, unit: bool) -> bool:
     """Whether a column narrows down some cell of another, by a law that is believed."""
-    one, other = name_in_sql(by), name_in_sql(on)
+    cause, label = name_in_sql(by), name_in_sql(on)
     numbered = connection.from_arrow(labels.frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
-    known = (
-        files.filter(f"{one} IS NOT NULL")
-        .project(f"{one} AS cause, {other} AS label")
+    placed = (
+        files.filter(f"{cause} IS NOT NULL")
+        .project(f"{cause} AS cause, {label} AS label")
         .join(numbered.project(f"code, {name_in_sql(LABEL)} AS label"), "label")
     )
-    cells = known.aggregate("cause, code, count(*)::BIGINT AS n", "cause, code")
+    cells = placed.aggregate("cause, code, count(*)::BIGINT AS n", "cause, code")
     kinds = cells.aggregate("cause, list_sort(list([code::BIGINT, n])) AS cells", "cause")
     alike = sorted(kinds.aggregate("cells, count(*)", "cells").fetchall())
     groups = [(dict(map(tuple, cells)), times) for cells, times in alike]
     return any(
-        _follow(known, way, groups, unit=unit)
+        _follow(placed, way, groups, unit=unit)
         for way in labels.ways
         if any(way.narrows(labels) for labels, _ in groups)
     )
 
 
-def _follow(known: Any, way: Way, groups: Sequence[tuple[Group, int]], *, unit: bool) -> bool:
+def _follow(pairs: Any, way: Way, groups: Sequence[tuple[Group, int]], *, unit: bool) -> bool:
     """Whether records follow a way, without exceptions or with few."""
     if any(way.wrong(labels) for labels, _ in groups):
         return way.has_exceptions(groups, unit=unit)
-    return unit or _believed(known, way)
+    return unit or _believed(pairs, way)
 
 
-def _believed(known: Any, way: Way) -> bool:
+def _believed(pairs: Any, way: Way) -> bool:
     """Whether that no exception is seen is no chance, as for columns in memory."""
     if not way.reads:
         return False
-    read = known.filter(f"code IN ({', '.join(map(str, way.reads))})")
+    read = pairs.filter(f"code IN ({', '.join(map(str, way.reads))})")
     sizes = read.aggregate("cause, count(*) AS n", "cause").aggregate("n, count(*)", "n").fetchall()
     counts: dict[Any, int] = {}
     for code, count in read.aggregate("code, count(*)", "code").fetchall():

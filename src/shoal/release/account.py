@@ -264,13 +264,13 @@ def _reached(done: Outcome) -> Iterator[Reached]:
     pair = TablePair.of(None, done.released, known=done.closure)
     reading = done.plan.reading
     complete = done.closure.records.complete_in(done.released.quasi_identifiers)
-    for known in registered("privacy"):
-        if known.cls.reported is None:
+    for entry in registered("privacy"):
+        if entry.cls.reported is None:
             continue
-        model = build("privacy", {"method": known.name, **known.cls.reported})
-        if reading in MEANING and not complete and "missing" in known.parameters:
-            yield from _level(replace(model, missing=reading), pair, f"{known.title}, {MEANING[reading]}")
-        yield from _level(model, pair, known.title)
+        model = build("privacy", {"method": entry.name, **entry.cls.reported})
+        if reading in MEANING and not complete and "missing" in entry.parameters:
+            yield from _level(replace(model, missing=reading), pair, f"{entry.title}, {MEANING[reading]}")
+        yield from _level(model, pair, entry.title)
 
 
 def _level(model: Any, pair: TablePair, title: str) -> Iterator[Reached]:

@@ -29,7 +29,7 @@ def advice_on(done: Outcome, verdicts: Sequence[Verdict]) -> tuple[Advice, ...]:
     """
     models = [*done.plan.requirements, *[None] * len(verdicts)]
     failed = [(model, verdict) for model, verdict in zip(models, verdicts) if not verdict.holds]
-    return tuple(one for model, verdict in failed for one in _remedies(done, model, verdict))
+    return tuple(remedy for model, verdict in failed for remedy in _remedies(done, model, verdict))
 
 
 def _remedies(done: Outcome, model: PrivacyModel | None, verdict: Verdict) -> Iterator[Advice]:

@@ -178,18 +178,18 @@ def compare(*releases: Release | str | Path) -> Comparison:
     """
     if not releases:
         raise DataError("There is nothing to compare. Name at least one release.")
-    folders = [Path(one) for one in releases if not isinstance(one, Release)]
+    folders = [Path(release) for release in releases if not isinstance(release, Release)]
     private = all((folder / "private" / "evidence.json").is_file() for folder in folders)
     if not private and len(folders) < len(releases):
         raise FileError("A release in memory is private, and a directory has no private folder. Compare one kind only.")
     evidence: dict[str, Comparable] = {}
     tables: dict[str, InputTable] = {}
-    for number, one in enumerate(releases, 1):
-        if isinstance(one, Release):
+    for number, release in enumerate(releases, 1):
+        if isinstance(release, Release):
             name = f"release {number}"
-            evidence[name], tables[name] = private_evidence(one), InputTable.of(one.record)
+            evidence[name], tables[name] = private_evidence(release), InputTable.of(release.record)
             continue
-        name, folder = str(one), Path(one)
+        name, folder = str(release), Path(release)
         content = read_record(folder / ("private" if private else "release") / "evidence.json", "an assessed release")
         evidence[name] = checked(name, content)
         if (record := folder / "private" / "record.json").is_file():
@@ -224,8 +224,8 @@ def checked(name: str, content: Any) -> Comparable:
         "prominence": 0,
         "unchanged": None,
     }
-    known = {name: {"kind": e.kind, **declared_by(e.kind, e.name)} for name, e in kinds.items()}
-    measures = [{**plain, **known.get(f["measure"], {}), **f} for f in content["measures"]]
+    declared = {name: {"kind": e.kind, **declared_by(e.kind, e.name)} for name, e in kinds.items()}
+    measures = [{**plain, **declared.get(f["measure"], {}), **f} for f in content["measures"]]
     columns = [{"original": None, **column} for column in content.get("columns", ())]
     return cast(Comparable, {"reached": [], **content, "measures": measures, "columns": columns})
 

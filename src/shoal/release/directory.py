@@ -68,7 +68,7 @@ def _files_of(directory: Path) -> set[str] | None:
     if not isinstance(record, dict) or not {"version", "plan", "seed"} <= record.keys():
         return None
     if record["version"] == 1:
-        known = {f"{folder}/{name}" for folder, names in FILES_OF_VERSION_1.items() for name in names}
-        return known | {path.relative_to(directory).as_posix() for path in directory.glob("release/data.*")}
+        named = {f"{folder}/{name}" for folder, names in FILES_OF_VERSION_1.items() for name in names}
+        return named | {path.relative_to(directory).as_posix() for path in directory.glob("release/data.*")}
     files = record.get("files")
     return set(files) if isinstance(files, list) and all(isinstance(name, str) for name in files) else None

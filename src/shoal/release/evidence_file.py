@@ -89,7 +89,7 @@ def public_evidence(
     ]
     return _evidence(
         release,
-        singled_out=[one for one in account.singled_out if set(one.columns) <= set(account.untouched)],
+        singled_out=[single for single in account.singled_out if set(single.columns) <= set(account.untouched)],
         of_the_original=" ".join([NOT_AT_ALL if bought else IN_BANDS, *_chosen(account)]),
         of_records=[] if bought else release.evidence.public_of_records(),
         requirements=[_public_requirement(verdict, shown) for verdict in verdicts],
@@ -180,7 +180,7 @@ def _evidence(
         "made anew": list(account.made_anew),
         "not released": list(account.not_released),
         "versions": dict(account.versions),
-        "singled out": [_singled_out(one) for one in singled_out],
+        "singled out": [_singled_out(single) for single in singled_out],
         "of the original": of_the_original,
         "of records": of_records,
         "requirements": requirements,
@@ -247,14 +247,14 @@ def private_figure(finding: Finding, original: float | None = None) -> Figure:
 
 def declared_by(kind: str, measure: str) -> Declared:
     """What a measure declares for its readers."""
-    known = entry(kind, measure)
+    registration = entry(kind, measure)
     return {
-        "source": known.source,
-        "question": known.cls.question,
-        "of_made_up": known.cls.of_made_up,
-        "prominence": known.cls.prominence,
-        "headline": known.cls.headline,
-        "unchanged": known.cls.unchanged,
+        "source": registration.source,
+        "question": registration.cls.question,
+        "of_made_up": registration.cls.of_made_up,
+        "prominence": registration.cls.prominence,
+        "headline": registration.cls.headline,
+        "unchanged": registration.cls.unchanged,
     }
 
 
@@ -264,12 +264,12 @@ def left_as_they_came(release: Release) -> Unchanged:
     return {
         "records": release.records,
         "left as they came": list(account.unchanged),
-        "singled out": [_singled_out(one) for one in account.singled_out],
+        "singled out": [_singled_out(single) for single in account.singled_out],
     }
 
 
-def _singled_out(one: SingledOut) -> SingledOutBy:
-    return {"columns": list(one.columns), "alone": one.alone, "beside the quasi-identifiers": one.beside_keys}
+def _singled_out(single: SingledOut) -> SingledOutBy:
+    return {"columns": list(single.columns), "alone": single.alone, "beside the quasi-identifiers": single.beside_keys}
 
 
 def _profile(profile: ClassProfile) -> Classes:
@@ -278,7 +278,7 @@ def _profile(profile: ClassProfile) -> Classes:
         "records": profile.records,
         "smallest": profile.smallest,
         "fewer than": {str(k): count for k, count in profile.fewer_than.items()},
-        "sizes": [{"low": one.low, "high": one.high, "records": one.records} for one in profile.sizes],
+        "sizes": [{"low": size.low, "high": size.high, "records": size.records} for size in profile.sizes],
     }
 
 

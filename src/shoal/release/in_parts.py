@@ -80,7 +80,7 @@ def write_release(
     verdicts, figures = judged.judged(models, [m for m in taken_by(done.plan) if isinstance(m, LookalikeRisk)])
     require(verdicts)
     repeated = tuple(repeated_in_parts(done.before, done.plan.schema.names("identifier"), k_asked(done.plan)))
-    names = tuple(one.identifier for one in repeated)
+    names = tuple(column.identifier for column in repeated)
     verdicts = [of_records(model, verdict, names) for model, verdict in zip(models, verdicts, strict=True)]
     sample = _sample(done, judged)
     findings = _findings(done, sample, figures)

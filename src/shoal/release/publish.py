@@ -277,8 +277,8 @@ def _prove_file(release: WholeRelease, frame: pl.DataFrame, path: Path, coded: M
     rules = Constraints.parse(release.rules, written, released=True)
     filled = closure(written, rules.deduced, release.trees)
     pair = TablePair.of(None, finished, release.partition, filled, missing=release.reading, units=release.units)
-    known = [model for model in release.requirements if model.identifiers or not model.needs_original]
-    require([model.verdict_on(pair) for model in known] + rules.as_written().check(written))
+    provable = [model for model in release.requirements if model.identifiers or not model.needs_original]
+    require([model.verdict_on(pair) for model in provable] + rules.as_written().check(written))
     guarded = release.output.guard_formulas and release.output.format in FOR_SPREADSHEETS
     if lost := lost_columns(escape_formulas(frame) if guarded else frame, back.frame):
         raise FileError(

@@ -78,10 +78,10 @@ class NotProved(Refused):
         """One row a remedy, and one a requirement that fails and has none."""
         rows = []
         for verdict in self.failed:
-            remedies = [one for one in self.advice if one.requirement == verdict.requirement]
+            remedies = [advice for advice in self.advice if advice.requirement == verdict.requirement]
             reached = None if verdict.achieved is None else float(verdict.achieved)
             start = {"requirement": verdict.requirement, "required": float(verdict.required), "reached": reached}
-            rows += [{**start, "remedy": one.remedy, "effect": one.effect} for one in remedies]
+            rows += [{**start, "remedy": advice.remedy, "effect": advice.effect} for advice in remedies]
             rows += [{**start, "remedy": "", "effect": ""}] * (not remedies)
         numbers, texts = (
             dict.fromkeys(("required", "reached"), pl.Float64),
@@ -107,4 +107,7 @@ class NotProved(Refused):
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook prints where nobody catches it: the sentence and what would help, and no traceback."""
-        return [str(self), *(f"  {one.requirement}: {one.remedy} {one.effect}".rstrip() for one in self.advice)]
+        return [
+            str(self),
+            *(f"  {advice.requirement}: {advice.remedy} {advice.effect}".rstrip() for advice in self.advice),
+        ]

@@ -209,7 +209,7 @@ class Review:
             TypeAdapter(ReviewFile).validate_python(content)
         except (ValueError, RecursionError, ValidationError):
             raise FileError(f"'{name}' is no review of a release, or of another version of shoal.") from None
-        one = cls(
+        read = cls(
             by=content["by"],
             cells=tuple(content["cells"]),
             evidence=content["evidence"],
@@ -217,11 +217,11 @@ class Review:
             comments=tuple(content["comments"]),
             approval=content["approval"],
         )
-        if one.approval is not None and one.approval["sha256"] != one.sha256:
+        if read.approval is not None and read.approval["sha256"] != read.sha256:
             raise FileError(f"'{name}' was changed after it was approved. Have it approved again.")
-        if one.approval is not None and _alike(one.approval["by"], one.by):
+        if read.approval is not None and _alike(read.approval["by"], read.by):
             raise FileError(f"'{name}' is approved by who handed it over. Have it approved by somebody else.")
-        return one
+        return read
 
 
 def review(release: WholeRelease | LargeRelease | str | Path, by: str, *, private: bool = True) -> Review:
@@ -246,15 +246,15 @@ def review(release: WholeRelease | LargeRelease | str | Path, by: str, *, privat
     name = _name(by)
     if isinstance(release, WholeRelease):
         cells = tuple(copy.fingerprint for copy in release.copies)
-        known = private_evidence(release) if private else None
-        return Review(by=name, cells=cells, evidence=public_evidence(release, files={}), private=_figures(known))
+        content = private_evidence(release) if private else None
+        return Review(by=name, cells=cells, evidence=public_evidence(release, files={}), private=_figures(content))
     folder = Path(release.directory if isinstance(release, LargeRelease) else release)
     evidence = read_evidence(folder / "release" / "evidence.json")
     if "approval" in evidence:
         raise InputError("The release was approved before. Protect the table anew if something is to change.")
     _check_files(folder / "release", evidence["sha256"])
-    known = read_evidence(folder / "private" / "evidence.json") if private else None
-    return Review(by=name, cells=(), evidence=evidence, private=_figures(known))
+    content = read_evidence(folder / "private" / "evidence.json") if private else None
+    return Review(by=name, cells=(), evidence=evidence, private=_figures(content))
 
 
 def approval_of(release: WholeRelease | LargeRelease | str | Path, given: Review | str | Path) -> Approved:
@@ -265,15 +265,15 @@ def approval_of(release: WholeRelease | LargeRelease | str | Path, given: Review
     InputError
         If nobody approved it, or something else was approved.
     """
-    one = given if isinstance(given, Review) else Review.read(given)
-    if one.approval is None:
+    handed = given if isinstance(given, Review) else Review.read(given)
+    if handed.approval is None:
         raise InputError("The review has no approval. Have it approved, or publish without it.")
-    own = review(release, one.by, private=one.private is not None)
-    if own.sha256 != one.approval["sha256"] or own.sha256 != one.sha256:
+    own = review(release, handed.by, private=handed.private is not None)
+    if own.sha256 != handed.approval["sha256"] or own.sha256 != handed.sha256:
         raise InputError("Another release was approved: its cells or its evidence differ from these. Review this one.")
-    if own.private != one.private:
+    if own.private != handed.private:
         raise InputError("The private figures that were reviewed are not those of this release. Review this one.")
-    return {**one.approval, "handed over by": one.by, "comments": list(one.comments)}
+    return {**handed.approval, "handed over by": handed.by, "comments": list(handed.comments)}
 
 
 def published(approved: Approved) -> Approval:
@@ -327,16 +327,16 @@ def _figures(content: EvidenceFile | None) -> PrivateFigures | None:
         return None
     figures = {
         "plan": content["plan"],
-        "requirements": [_part(dict(one), ReviewedRequirement) for one in content["requirements"]],
-        "measures": [_part(dict(one), ReviewedFigure) for one in content["measures"]],
+        "requirements": [_part(dict(row), ReviewedRequirement) for row in content["requirements"]],
+        "measures": [_part(dict(row), ReviewedFigure) for row in content["measures"]],
         "classes before": content["classes before"],
     }
     return cast(PrivateFigures, figures)
 
 
-def _part(one: Mapping[str, object], layout: type) -> Mapping[str, object]:
+def _part(row: Mapping[str, object], layout: type) -> Mapping[str, object]:
     """Of a mapping the keys that a layout has."""
-    return {key: one[key] for key in layout.__annotations__}
+    return {key: row[key] for key in layout.__annotations__}
 
 
 def _name(by: str) -> str:
@@ -346,9 +346,9 @@ def _name(by: str) -> str:
     return name
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(first_name: str, second_name: str) -> bool:
     """Whether two names differ in nothing that a reader sees: not in capitals, blanks or how accents are written."""
-    first, second = (" ".join(normalize("NFKC", name).split()).casefold() for name in (one, other))
+    first, second = (" ".join(normalize("NFKC", name).split()).casefold() for name in (first_name, second_name))
     return first == second
 
 

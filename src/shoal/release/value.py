@@ -254,7 +254,9 @@ class Release(ABC):
                 raise DataError("No risk and loss were measured that can be drawn. Name a column to see its spread.")
             return Picture(drawn.chart)
         spreads = {
-            one["name"]: (spread, one["values"]) for one in content["columns"] if (spread := one["distribution"])
+            described["name"]: (spread, described["values"])
+            for described in content["columns"]
+            if (spread := described["distribution"])
         }
         if column not in spreads:
             raise DataError(f"No spread of a column '{column}' is known; there are those of {quoted(spreads)}.")
@@ -384,7 +386,7 @@ def not_proved(
         for v in verdicts
         if not v.holds
     )
-    advised = {one.requirement for one in advice}
+    advised = {remedy.requirement for remedy in advice}
     general = [general_advice(v) for v in verdicts if not v.holds and v.requirement not in advised]
     return NotProved(f"Nothing was released. {failed}", verdicts, [*advice, *general], content)
 

@@ -82,11 +82,11 @@ def _of_known_cells(variable: Variable, partition: Partition, centre: str, weigh
     """Shape (n,); the centres of the known cells of each group, where a cell is known."""
     if variable.complete:
         return _centres(variable.values, partition, centre, weights)
-    known = np.flatnonzero(~variable.missing)
+    present = np.flatnonzero(~variable.missing)
     values = variable.values.copy()
-    if len(known):
-        part = Partition.of(partition.labels[known])
-        values[known] = _centres(values[known], part, centre, None if weights is None else weights[known])
+    if len(present):
+        part = Partition.of(partition.labels[present])
+        values[present] = _centres(values[present], part, centre, None if weights is None else weights[present])
     return values
 
 
@@ -108,13 +108,13 @@ def _modes(variable: Variable, partition: Partition, weights: Floats | None) -> 
 
     Missing cells do not count; a group that has no others is missing, -1.
     """
-    m, known = len(variable.categories), variable.values >= 0
-    overall = np.bincount(variable.values[known], minlength=m)
+    m, present = len(variable.categories), variable.values >= 0
+    overall = np.bincount(variable.values[present], minlength=m)
     rank = np.empty(m, dtype=np.int64)
     rank[np.lexsort((np.arange(m), -overall))] = np.arange(m)
-    cells = partition.labels[known].astype(np.int64) * m + rank[variable.values[known]]
+    cells = partition.labels[present].astype(np.int64) * m + rank[variable.values[present]]
     pairs, where = np.unique(cells, return_inverse=True)
-    counts = np.bincount(where, weights=None if weights is None else weights[known])
+    counts = np.bincount(where, weights=None if weights is None else weights[present])
     groups = pairs // m
     best = np.lexsort((pairs % m, -counts, groups))
     some, first = np.unique(groups[best], return_index=True)
@@ -141,8 +141,10 @@ def _ancestors(variable: Variable, hierarchy: Hierarchy, partition: Partition) -
         lowest, highest = codes[leaf[order[starts]]], codes[leaf[order[starts + partition.sizes - 1]]]
         alike = (lowest == highest) & (lvl >= least)
         level[alike], label[alike] = lvl, np.array(names, dtype=object)[lowest[alike]]
-    known = {str(c): c for c in variable.categories}
-    label = np.array([known.get(text, text) if lvl == 0 else text for lvl, text in zip(level, label)], dtype=object)
+    category_of = {str(c): c for c in variable.categories}
+    label = np.array(
+        [category_of.get(text, text) if lvl == 0 else text for lvl, text in zip(level, label)], dtype=object
+    )
     categories = tuple(dict.fromkeys([*variable.categories, *label.tolist()]))
     place = {category: i for i, category in enumerate(categories)}
     codes_of_group = np.array([place[text] for text in label], dtype=np.int32)
@@ -151,8 +153,8 @@ def _ancestors(variable: Variable, hierarchy: Hierarchy, partition: Partition) -
 
 def _medoids(records: Records, columns: Sequence[str], partition: Partition) -> Ints:
     for name in columns:
-        known = np.bincount(partition.labels, weights=~records[name].missing, minlength=partition.n_groups)
-        if ((known > 0) & (known < partition.sizes)).any():
+        counts = np.bincount(partition.labels, weights=~records[name].missing, minlength=partition.n_groups)
+        if ((counts > 0) & (counts < partition.sizes)).any():
             raise DataError(
                 f"Column '{name}' has missing values in groups that have known ones, too; a medoid needs groups of one "
                 f"kind. Form groups by the column, take continuous: mean, or set missing: drop or impute for it."

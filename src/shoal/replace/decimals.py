@@ -43,9 +43,9 @@ class Decimals:
         """Decimals of a column (n,)."""
         x = x[x != 0]
         order, needed = _orders(x), _needed(x)
-        known = np.unique(order)
-        enough = [np.quantile(needed[order == e], SHARE, method="inverted_cdf") for e in known]
-        return cls(orders=known, places=np.array(enough, dtype=np.int64), grain=_grain(x))
+        distinct = np.unique(order)
+        enough = [np.quantile(needed[order == e], SHARE, method="inverted_cdf") for e in distinct]
+        return cls(orders=distinct, places=np.array(enough, dtype=np.int64), grain=_grain(x))
 
     def write(self, x: Floats, low: Floats, high: Floats, *, keep_sign: bool) -> Floats:
         """Values rounded as values of their size are in the column, to the next one inside [low, high].

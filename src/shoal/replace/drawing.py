@@ -107,36 +107,36 @@ class Drawing:
         that the base has in addition."""
         new, drawn, target = tables
         x, other = self.x[np.ix_(base, columns)], self.x[np.ix_(rows, columns)]
-        known = ~np.isnan(other)
+        present = ~np.isnan(other)
         scaled, scaled_other, margins = np.empty_like(x), other.copy(), [self.margins[j] for j in columns]
         for j, m in enumerate(margins):
-            scaled[:, j], scaled_other[known[:, j], j] = m.there(x[:, j]), m.there(other[known[:, j], j])
+            scaled[:, j], scaled_other[present[:, j], j] = m.there(x[:, j]), m.there(other[present[:, j], j])
         predicted, noise = Union(x=scaled, y=self.y[base], other=scaled_other, other_y=self.y[rows]).drawn(rng)
         union = Union(x=x, y=self.y[base], other=other, other_y=self.y[rows])
-        zeros = _dealt((x == 0), (other == 0), known, rng)
+        zeros = _dealt((x == 0), (other == 0), present, rng)
         goal = None
         for share in NOISE:
             values = np.column_stack([m.back((predicted + share * noise)[:, j]) for j, m in enumerate(margins)])
-            inside = self._inside(values, x, known, zeros, columns)
+            inside = self._inside(values, x, present, zeros, columns)
             if not self.exact:
                 break
             goal = union.remaining(middle[columns], inside, rng, last=share == NOISE[-1])
             if goal is not None:
                 target[np.ix_(base, columns)] = goal
                 break
-        new[np.ix_(rows, columns)] = np.where(known, inside, np.nan)
-        drawn[np.ix_(rows, columns)] = np.where(known, values, np.nan)
+        new[np.ix_(rows, columns)] = np.where(present, inside, np.nan)
+        drawn[np.ix_(rows, columns)] = np.where(present, values, np.nan)
         more = np.zeros(self.x.shape[1], dtype=np.int64)
         more[columns] = (other == 0).sum(axis=0) - zeros
         return more
 
-    def _inside(self, values: Floats, x: Floats, known: Bools, zeros: Longs, columns: Longs) -> Floats:
+    def _inside(self, values: Floats, x: Floats, present: Bools, zeros: Longs, columns: Longs) -> Floats:
         """Values (r, J) of joined records inside the support, with so many zeros (J,) among the known ones."""
         if not self.settles:
             return values
         inside = values.copy()
         for j, column in enumerate(columns):
-            support, at = self.support.take(np.array([column])), known[:, j]
+            support, at = self.support.take(np.array([column])), present[:, j]
             limits = replace(support.limits(x[None, :, j : j + 1]), zeros=zeros[None, j : j + 1])
             inside[at, j] = support.project(values[None, at, j : j + 1], limits, last=True)[0, :, 0]
         return inside
@@ -144,17 +144,17 @@ class Drawing:
 
 def known_means(x: Floats, groups: Partition) -> Floats:
     """Shape (G, L); means of each group's known cells, those of the table where it has none."""
-    known = ~np.isnan(x)
-    middle = np.where(known, x, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    counts = groups.sums(known.astype(np.float64))
-    return np.asarray(middle + groups.sums(np.where(known, x - middle, 0.0)) / np.maximum(counts, 1.0))
+    present = ~np.isnan(x)
+    middle = np.where(present, x, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    counts = groups.sums(present.astype(np.float64))
+    return np.asarray(middle + groups.sums(np.where(present, x - middle, 0.0)) / np.maximum(counts, 1.0))
 
 
-def _dealt(base: Bools, other: Bools, known: Bools, rng: Generator) -> Longs:
+def _dealt(base: Bools, other: Bools, present: Bools, rng: Generator) -> Longs:
     """Shape (J,); how many zeros of a group fall on its joined records (r, J) if they are dealt out by chance."""
     fallen = []
     for j in range(base.shape[1]):
-        flags = rng.permutation(np.concatenate([base[:, j], other[known[:, j], j]]))
+        flags = rng.permutation(np.concatenate([base[:, j], other[present[:, j], j]]))
         fallen.append(int(flags[len(base) :].sum()))
     return np.array(fallen, dtype=np.int64)
 

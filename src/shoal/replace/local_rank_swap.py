@@ -46,14 +46,14 @@ class LocalRankSwap(Replacement):
             )
         values, alone = variable.values.copy(), 0
         for rows in partition.members():
-            known = rows[~variable.missing[rows]]
-            if len(known) < 2:
-                alone += len(known)
+            present = rows[~variable.missing[rows]]
+            if len(present) < 2:
+                alone += len(present)
                 continue
-            order = known[np.argsort(variable.values[known], kind="stable")]
-            partner = swap_partners(len(known), max(window_of(self.p, len(known)), 1), rng)
+            order = present[np.argsort(variable.values[present], kind="stable")]
+            partner = swap_partners(len(present), max(window_of(self.p, len(present)), 1), rng)
             values[order] = variable.values[order[partner]]
-            alone += int((partner == np.arange(len(known))).sum())
+            alone += int((partner == np.arange(len(present))).sum())
         new = variable.with_values(values)
         same = int((new.identity() == variable.identity()).sum())
         return new, {"without a partner": Count(n=alone), "unchanged": Count(n=same)}

@@ -107,10 +107,10 @@ class SequentialRegression(Synthesiser):
         for j, column in enumerate(columns):
             missing = column.variable.missing[rows]
             lacks = group.lacking(missing, rng) if column.gaps else missing
-            known, here = np.flatnonzero(~missing), np.flatnonzero(~lacks)
+            present, here = np.flatnonzero(~missing), np.flatnonzero(~lacks)
             new[j][rows] = drawn[j][rows] = np.nan if column.variable.continuous else -1
             if here.size:
-                draws, released = group.values(column, known, here, rng)
+                draws, released = group.values(column, present, here, rng)
                 drawn[j][rows[here]], new[j][rows[here]] = draws, released
             group.add(column, new[j][rows])
 
@@ -156,30 +156,30 @@ class _Group:
         return np.asarray(_logistic(x, ints(missing), at, False, free, rng) == 1)
 
     def values(
-        self, column: "_Column", known: Longs, here: Longs, rng: Generator
+        self, column: "_Column", rows: Longs, here: Longs, rng: Generator
     ) -> tuple[Floats | Ints, Floats | Ints]:
-        """Shape (h,) each; values of the new records `here` from a regression on those with a `known` cell, as drawn
+        """Shape (h,) each; values of the new records `here` from a regression on those with a known cell, as drawn
         and as released."""
         values = column.variable.values[self.rows]
         rules = self._rules(column.feature(values))
-        x, at = self._designs(known, here)
-        own = values[known]
+        x, at = self._designs(rows, here)
+        own = values[rows]
         if not column.variable.continuous:
             codes = _logistic(x, own, at, self.draw, rules.allowed(self.after, here), rng)
             return codes, codes
         draws = column.margin.back(_linear(x, column.margin.there(own), at, self.draw, rng))
         limits = column.support.limits(own[None, :, None])
-        zeros = np.rint(limits.zeros * (len(here) / len(known))).astype(np.int64)
+        zeros = np.rint(limits.zeros * (len(here) / len(rows))).astype(np.int64)
         inside = column.support.project(draws[None, :, None], replace(limits, zeros=zeros), last=True)[0, :, 0]
         return draws, np.clip(inside, *rules.bounds(self.after, here))
 
     def _rules(self, own: Feature) -> Exclusions:
         return Exclusions.of(own, self.before) if self.exclude else Exclusions(pairs={}, ranges={}, levels=own.levels)
 
-    def _designs(self, known: Longs, here: Longs) -> tuple[Floats, Floats]:
+    def _designs(self, rows: Longs, here: Longs) -> tuple[Floats, Floats]:
         """The predictors of some original and of some new records, with a column of ones."""
         ones = np.ones((len(self.rows), 1))
-        return np.hstack([ones[known], *(x[known] for x in self.fitted)]), np.hstack(
+        return np.hstack([ones[rows], *(x[rows] for x in self.fitted)]), np.hstack(
             [ones[here], *(x[here] for x in self.applied)]
         )
 
@@ -196,11 +196,11 @@ class _Column:
     def of(cls, variable: Variable, method: SequentialRegression) -> "_Column":
         kind = method.marginals if variable.continuous else "raw"
         rules = method.support if variable.continuous else ()
-        known = variable.values[~variable.missing]
+        cells = variable.values[~variable.missing]
         return cls(
             variable=variable,
-            margin=margin(known, kind, variable.name),
-            support=Support.of(known[:, None].astype(np.float64) if len(known) else np.zeros((1, 1)), rules),
+            margin=margin(cells, kind, variable.name),
+            support=Support.of(cells[:, None].astype(np.float64) if len(cells) else np.zeros((1, 1)), rules),
         )
 
     @property
@@ -226,12 +226,12 @@ class _Column:
         Missing values are at the mean, and an indicator says that they are missing.
         """
         missing = np.isnan if self.variable.continuous else (lambda codes: codes < 0)
-        known = values[~missing(values)]
+        cells = values[~missing(values)]
         if self.variable.level == "nominal":
-            present = np.unique(known)[1:]
+            present = np.unique(cells)[1:]
             return self._with_gaps(missing, lambda codes: (codes[:, None] == present).astype(np.float64))
         there: Any = self.margin.there if self.variable.continuous else (lambda x: x.astype(np.float64))
-        placed = there(known)
+        placed = there(cells)
         centre, spread = (float(placed.mean()), float(placed.std())) if len(placed) else (0.0, 0.0)
         spread = spread if len(placed) and spread > NEGLIGIBLE * np.abs(placed).max() else 0.0
 
@@ -254,8 +254,8 @@ def _dimensions(partition: Partition, columns: list[_Column]) -> Longs:
     least = partition.sizes
     for column in columns:
         if column.variable.continuous and column.gaps:
-            known = np.bincount(partition.labels, weights=~column.variable.missing).astype(np.int64)
-            least = np.where(known > 0, np.minimum(least, known), least)
+            counts = np.bincount(partition.labels, weights=~column.variable.missing).astype(np.int64)
+            least = np.where(counts > 0, np.minimum(least, counts), least)
     return np.asarray(least - 1)
 
 

@@ -92,18 +92,18 @@ class Exclusions:
         return low, high
 
 
-def _never_together(one: Feature, other: Feature) -> Bools:
+def _never_together(first: Feature, second: Feature) -> Bools:
     """Shape (categories of one, categories of the other)."""
-    counts = np.zeros((one.levels, other.levels))
-    np.add.at(counts, (_codes(one.values), _codes(other.values)), 1.0)
-    expected = counts.sum(axis=1)[:, None] * counts.sum(axis=0)[None, :] / max(len(one.values), 1)
+    counts = np.zeros((first.levels, second.levels))
+    np.add.at(counts, (_codes(first.values), _codes(second.values)), 1.0)
+    expected = counts.sum(axis=1)[:, None] * counts.sum(axis=0)[None, :] / max(len(first.values), 1)
     return np.asarray((counts == 0) & (expected >= CHANCE))
 
 
 def _ranges(categories: Feature, numbers: Floats) -> Floats:
     """Shape (categories, 2); without bounds where the original's may be chance."""
-    known = ~np.isnan(numbers)
-    codes, values = _codes(categories.values[known]), numbers[known]
+    present = ~np.isnan(numbers)
+    codes, values = _codes(categories.values[present]), numbers[present]
     low, high = np.full(categories.levels, np.inf), np.full(categories.levels, -np.inf)
     np.minimum.at(low, codes, values)
     np.maximum.at(high, codes, values)

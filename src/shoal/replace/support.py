@@ -136,16 +136,18 @@ class Support:
 
     def violations(self, x: Floats) -> ByLabel:
         """Share of the known values (n, L) that lie outside each part of the support, and the zeros it lacks."""
-        known = ~np.isnan(x)
-        fractions = known & (x != np.rint(x))
-        zeros = (x == 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        present = ~np.isnan(x)
+        fractions = present & (x != np.rint(x))
+        zeros = (x == 0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
         return {
-            "outside the observed range": _share((x < self.low) | (x > self.high), known),
-            "negative in a column without negative values": _share((x < 0)[:, self.signless], known[:, self.signless]),
-            "fractions in a column of whole numbers": _share(fractions[:, self.whole], known[:, self.whole]),
+            "outside the observed range": _share((x < self.low) | (x > self.high), present),
+            "negative in a column without negative values": _share(
+                (x < 0)[:, self.signless], present[:, self.signless]
+            ),
+            "fractions in a column of whole numbers": _share(fractions[:, self.whole], present[:, self.whole]),
             "largest change of a column's share of exact zeros": float(np.abs(zeros - self.zeros).max()),
         }
 
 
-def _share(some: Bools, known: Bools) -> float:
-    return float(some.sum() / max(int(known.sum()), 1))
+def _share(some: Bools, present: Bools) -> float:
+    return float(some.sum() / max(int(present.sum()), 1))

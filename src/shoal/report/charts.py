@@ -69,17 +69,17 @@ def distribution_chart(distribution: Distribution, labels: Mapping[str, str]) ->
     labels
         Labels of codes, as evidence.json has them.
     """
-    tables = [table for table in TABLES if any(one["table"] == table for one in distribution["bins"])]
+    tables = [table for table in TABLES if any(bar["table"] == table for bar in distribution["bins"])]
     if distribution["scale"] == "nominal":
         return _bars(distribution["bins"], tables, labels)
     return _histogram(distribution, tables)
 
 
 def _bars(bins: Sequence[Bin], tables: Sequence[str], labels: Mapping[str, str]) -> Chart:
-    categories = list(dict.fromkeys(one["category"] for one in bins))
+    categories = list(dict.fromkeys(bar["category"] for bar in bins))
     shown = [lines_of(f"{c} {labels[c]}" if c in labels else c) for c in categories]
     values = [
-        {"place": categories.index(one["category"]), "table": one["table"], "share": one["share"]} for one in bins
+        {"place": categories.index(bar["category"]), "table": bar["table"], "share": bar["share"]} for bar in bins
     ]
     return {
         "data": {"values": values},
@@ -105,14 +105,14 @@ def _histogram(distribution: Distribution, tables: Sequence[str]) -> Chart:
     parts = len(tables)
     values = [
         {
-            "table": one["table"],
-            "share": one["share"],
-            "low": one["low"] + (one["high"] - one["low"]) * place / parts,
-            "high": one["low"] + (one["high"] - one["low"]) * (place + 1) / parts,
+            "table": bar["table"],
+            "share": bar["share"],
+            "low": bar["low"] + (bar["high"] - bar["low"]) * place / parts,
+            "high": bar["low"] + (bar["high"] - bar["low"]) * (place + 1) / parts,
         }
         for place, table in enumerate(tables)
-        for one in distribution["bins"]
-        if one["table"] == table
+        for bar in distribution["bins"]
+        if bar["table"] == table
     ]
     return {
         "data": {"values": values},
@@ -143,14 +143,14 @@ def class_sizes_chart(classes: Classes) -> Chart:
     ranges = [
         {
             "place": place,
-            "records": one["records"],
-            "share": one["records"] / classes["records"],
-            "text": f"{one['records']:,} ({share(one['records'] / classes['records'])})",
-            "alone": one["low"] == 1,
+            "records": size["records"],
+            "share": size["records"] / classes["records"],
+            "text": f"{size['records']:,} ({share(size['records'] / classes['records'])})",
+            "alone": size["low"] == 1,
         }
-        for place, one in enumerate(classes["sizes"])
+        for place, size in enumerate(classes["sizes"])
     ]
-    names = [[size_range(one)] for one in classes["sizes"]]
+    names = [[size_range(size)] for size in classes["sizes"]]
     y = {"field": "place", "type": "ordinal", "scale": {"paddingInner": 0.25}, "axis": _labels(names)}
     x = {
         "field": "share",
@@ -188,7 +188,7 @@ def risks_chart(risks: Sequence[Measured]) -> Chart:
     x = {"field": "value", "type": "quantitative", "axis": {"title": None, "format": "%"}, "scale": {"domain": [0, 1]}}
     number = {"type": "text", "align": "left", "dx": 6, "dy": -9, "fontSize": 11, "color": COLOURS["ink"]}
     ends = {
-        "data": {"values": [one for one in values if "low" in one]},
+        "data": {"values": [row for row in values if "low" in row]},
         "mark": {"type": "rule", "color": COLOURS["ink"]},
     }
     return {
@@ -203,11 +203,11 @@ def risks_chart(risks: Sequence[Measured]) -> Chart:
     }
 
 
-def size_range(one: ClassSizes) -> str:
+def size_range(size: ClassSizes) -> str:
     """'1', '5 to 9', '1,000 or more'."""
-    if one["high"] is None:
-        return f"{one['low']:,} or more"
-    return f"{one['low']:,}" if one["low"] == one["high"] else f"{one['low']:,} to {one['high']:,}"
+    if size["high"] is None:
+        return f"{size['low']:,} or more"
+    return f"{size['low']:,}" if size["low"] == size["high"] else f"{size['low']:,} to {size['high']:,}"
 
 
 def _labels(shown: Sequence[Sequence[str]]) -> Chart:

@@ -58,9 +58,9 @@ def comparison(evidence: Mapping[str, Comparable]) -> list[Row]:
             row["better"] = row["better"] or figure.better
     for row in rows.values():
         numbers = [number_of(cell) for cell in row["cells"]]
-        known = [number for number in numbers if number is not None]
-        if row["better"] is not None and known:
-            best = min(known) if row["better"] == "lower" else max(known)
+        values = [number for number in numbers if number is not None]
+        if row["better"] is not None and values:
+            best = min(values) if row["better"] == "lower" else max(values)
             row["best"] = [i for i, number in enumerate(numbers) if number == best]
     return sorted(rows.values(), key=lambda row: list(GROUPS).index(row["group"]))
 
@@ -106,14 +106,14 @@ def _figures(content: Comparable) -> Iterator[Compared]:
         yield Compared(group="requirement", title=title, value=verdict["achieved"], better=_direction(verdict))
     for level in content["reached"]:
         yield Compared(group="reached", title=level["title"], value=level["value"], better=level["better"])
-    for one in content["measures"]:
+    for measure in content["measures"]:
         yield Compared(
-            group=one["kind"],
-            title=one["title"],
-            value=one["value"],
-            better=one["better"],
-            unit=one["unit"],
-            limits=one["limits"],
+            group=measure["kind"],
+            title=measure["title"],
+            value=measure["value"],
+            better=measure["better"],
+            unit=measure["unit"],
+            limits=measure["limits"],
         )
     yield Compared(group="release", title="Records", value=content["records"])
     if shares := [before["changed"] for column in content["columns"] if (before := column["original"])]:
@@ -165,10 +165,10 @@ def comparison_map(contents: Sequence[Comparable]) -> Map | None:
 
 def _common(contents: Sequence[Comparable], kind: Kind) -> list[Figure]:
     """The same measure of each release, with figures as they are; of several that which readers know best."""
-    known = [
+    measures = [
         {f["title"]: f for f in content["measures"] if f["kind"] == kind and isinstance(f["value"], (int, float))}
         for content in contents
     ]
-    titles = [title for title in known[0] if all(title in of for of in known)] if known else []
-    best = max(titles, key=lambda title: known[0][title]["prominence"], default="")
-    return [of[best] for of in known if best]
+    titles = [title for title in measures[0] if all(title in of for of in measures)] if measures else []
+    best = max(titles, key=lambda title: measures[0][title]["prominence"], default="")
+    return [of[best] for of in measures if best]

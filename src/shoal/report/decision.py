@@ -67,31 +67,31 @@ def decision(content: EvidenceFile) -> Decision:
     limits = [verdict for verdict in content["requirements"] if verdict["model"]]
     rules = [verdict for verdict in content["requirements"] if not verdict["model"]]
     status, heading, sentences = _judged(content, limits, rules)
-    of_records = tuple(one["sentence"] for one in content["of records"])
+    of_records = tuple(repeated["sentence"] for repeated in content["of records"])
     sentences = of_records + sentences + tuple(filter(None, [unchanged_sentence(left_unchanged(content))]))
     return Decision(status=status, heading=heading, sentences=sentences, headlines=headlines(content))
 
 
 def limits_on(content: EvidenceFile, kind: Kind) -> list[Requirement]:
     """The requirements that limit a measured figure of risk, or of utility."""
-    names = {one["measure"] for one in content["measures"] if one["kind"] == kind}
+    names = {measure["measure"] for measure in content["measures"] if measure["kind"] == kind}
     return [verdict for verdict in content["requirements"] if verdict["limited"] and verdict["model"] in names]
 
 
 def limited_by(content: EvidenceFile, verdict: Requirement) -> list[Figure]:
     """The measures that a requirement limits: those of its name, if there are any with its parameters these alone."""
-    named = [one for one in content["measures"] if one["measure"] == verdict["model"]]
-    return [one for one in named if one["title"] == verdict["limited"]] or named
+    named = [measure for measure in content["measures"] if measure["measure"] == verdict["model"]]
+    return [measure for measure in named if measure["title"] == verdict["limited"]] or named
 
 
-def _limits_of(content: EvidenceFile, one: Figure) -> list[Requirement]:
+def _limits_of(content: EvidenceFile, measure: Figure) -> list[Requirement]:
     """The requirements that limit a measure."""
-    return [verdict for verdict in content["requirements"] if one in limited_by(content, verdict)]
+    return [verdict for verdict in content["requirements"] if measure in limited_by(content, verdict)]
 
 
 def measured(measures: Sequence[M], kind: Kind) -> list[M]:
     """The measures of risk, or of utility, that have a figure to show."""
-    return [one for one in measures if one["kind"] == kind and one["value"] is not None]
+    return [measure for measure in measures if measure["kind"] == kind and measure["value"] is not None]
 
 
 def _judged(
@@ -124,14 +124,17 @@ def _not_judged(content: EvidenceFile) -> list[str]:
     lacking = [what for what, stated in (("measured risk", on_risk), ("loss", on_loss)) if not stated]
     gaps = [f"the plan states no limit on {' and none on '.join(lacking)}"] if lacking else []
     gaps += [NOT_ATTACKED] * _not_attacked(content)
-    if repeated := [one["identifier"] for one in content["of records"] if one["promises"]]:
+    if repeated := [measure["identifier"] for measure in content["of records"] if measure["promises"]]:
         gaps.insert(0, f"records were counted, not values of {_listed([repr(name) for name in repeated])}")
     gaps += _highest(content, on_risk)
     gaps += filter(None, [most_singled_out(content)])
     hidden = [
-        one
-        for one in content["measures"]
-        if one["kind"] == "risk" and one["value"] is None and not one["reason"] and not _limits_of(content, one)
+        measure
+        for measure in content["measures"]
+        if measure["kind"] == "risk"
+        and measure["value"] is None
+        and not measure["reason"]
+        and not _limits_of(content, measure)
     ]
     if hidden:
         gaps.append(f"{_counted(len(hidden), 'measured risk')} without a limit {_is(len(hidden))} not public")
@@ -141,8 +144,12 @@ def _not_judged(content: EvidenceFile) -> list[str]:
 def _highest(content: EvidenceFile, on_risk: Sequence[Requirement]) -> list[str]:
     """The highest measured risk that has no limit of its own, if it exceeds the highest limit that was stated."""
     tolerated = max((verdict["required"] for verdict in on_risk), default=0.0)
-    free = [one for one in measured(content["measures"], "risk") if is_share(one) and not _limits_of(content, one)]
-    above = [one for one in free if _worst(one) > tolerated]
+    free = [
+        measure
+        for measure in measured(content["measures"], "risk")
+        if is_share(measure) and not _limits_of(content, measure)
+    ]
+    above = [measure for measure in free if _worst(measure) > tolerated]
     if not above:
         return []
     worst = max(above, key=_worst)
@@ -160,14 +167,14 @@ def _made_up(content: EvidenceFile) -> bool:
 
 def _not_attacked(content: EvidenceFile) -> bool:
     """Whether the records are made up, and no risk that says something of such was measured."""
-    taken = [one for one in content["measures"] if one["value"] is not None or not one["reason"]]
-    return _made_up(content) and not any(one["of_made_up"] for one in taken)
+    taken = [measure for measure in content["measures"] if measure["value"] is not None or not measure["reason"]]
+    return _made_up(content) and not any(measure["of_made_up"] for measure in taken)
 
 
-def _worst(one: Figure) -> float:
+def _worst(measure: Figure) -> float:
     """The upper end of a risk's interval, or the figure or bound itself."""
-    number = number_of(one["value"]) or 0.0
-    return max(number, float(one["interval"]["high"])) if one["interval"] else number
+    number = number_of(measure["value"]) or 0.0
+    return max(number, float(measure["interval"]["high"])) if measure["interval"] else number
 
 
 def headlines(content: EvidenceFile) -> tuple[Headline, ...]:
@@ -231,21 +238,26 @@ def by_rank(content: EvidenceFile, kind: Kind) -> list[Figure]:
 
     Of risks that readers know the highest comes first.
     """
-    known = measured(content["measures"], kind)
-    stated = [one for verdict in limits_on(content, kind) for one in limited_by(content, verdict) if one in known]
-    free = [one for one in known if one not in stated]
-    ranked = sorted((one for one in free if one["prominence"]), key=lambda one: -one["prominence"])
+    figures = measured(content["measures"], kind)
+    stated = [
+        measure
+        for verdict in limits_on(content, kind)
+        for measure in limited_by(content, verdict)
+        if measure in figures
+    ]
+    free = [measure for measure in figures if measure not in stated]
+    ranked = sorted((measure for measure in free if measure["prominence"]), key=lambda measure: -measure["prominence"])
     if kind == "risk":
-        ranked.sort(key=lambda one: -(number_of(one["value"]) or 0.0))
-    return [*stated, *ranked, *(one for one in free if not one["prominence"])]
+        ranked.sort(key=lambda measure: -(number_of(measure["value"]) or 0.0))
+    return [*stated, *ranked, *(measure for measure in free if not measure["prominence"])]
 
 
-def _limit_of(content: EvidenceFile, one: Figure) -> tuple[str, bool | None]:
-    stated = _limits_of(content, one)
+def _limit_of(content: EvidenceFile, measure: Figure) -> tuple[str, bool | None]:
+    stated = _limits_of(content, measure)
     if not stated:
         return "", None
-    word = "at most" if one["better"] == "lower" else "at least"
-    return f"{word} {in_unit(stated[0]['required'], one)}", all(v["holds"] for v in stated)
+    word = "at most" if measure["better"] == "lower" else "at least"
+    return f"{word} {in_unit(stated[0]['required'], measure)}", all(v["holds"] for v in stated)
 
 
 def _proved_only(content: EvidenceFile, kind: Kind, label: str) -> Headline | None:
@@ -253,21 +265,23 @@ def _proved_only(content: EvidenceFile, kind: Kind, label: str) -> Headline | No
     limits = limits_on(content, kind)
     if not limits or any(limited_by(content, v)[0]["value"] is not None or not v["holds"] for v in limits):
         return None
-    one = limited_by(content, limits[0])[0]
-    limit, kept = _limit_of(content, one)
-    note = f"{one['title']}; the figure itself is private"
+    measure = limited_by(content, limits[0])[0]
+    limit, kept = _limit_of(content, measure)
+    note = f"{measure['title']}; the figure itself is private"
     return Headline(label=label, value=limit, note=note, limit=limit, kept=kept)
 
 
 def _main_risk(content: EvidenceFile) -> Headline:
     if proved := _proved_only(content, "risk", "Measured risk"):
         return proved
-    one = main_measure(content, "risk")
-    if one is None:
+    measure = main_measure(content, "risk")
+    if measure is None:
         why = "no measure of risk has a figure to show here" if content["measures"] else NOT_JUDGED
         return Headline(label="Measured risk", value="none", note=why)
-    limit, kept = _limit_of(content, one)
-    return Headline(label="Measured risk", value=in_unit(one["value"], one), note=_words(one), limit=limit, kept=kept)
+    limit, kept = _limit_of(content, measure)
+    return Headline(
+        label="Measured risk", value=in_unit(measure["value"], measure), note=_words(measure), limit=limit, kept=kept
+    )
 
 
 def _cells(content: EvidenceFile) -> Headline:
@@ -279,10 +293,10 @@ def _cells(content: EvidenceFile) -> Headline:
     if any(column["missing"] is None for column in columns):
         return Headline(label="Cells changed", value="not counted", note="the table was carried through part by part")
     blank = sum(column["missing"] or 0 for column in columns)
-    known = [(column["missing"] or 0, before) for column in columns if (before := column["original"])]
-    if known and cells:
-        changed = sum(before["changed"] for _, before in known) / len(known)
-        blanked = sum(max(missing - before["missing"], 0) for missing, before in known)
+    compared = [(column["missing"] or 0, before) for column in columns if (before := column["original"])]
+    if compared and cells:
+        changed = sum(before["changed"] for _, before in compared) / len(compared)
+        blanked = sum(max(missing - before["missing"], 0) for missing, before in compared)
         note = f"{figure(blanked) if blanked else 'none'} of {figure(cells)} blanked"
         return Headline(label="Cells changed", value=share(changed), note=note)
     same = len(content["left as they came"])
@@ -294,25 +308,29 @@ def _cells(content: EvidenceFile) -> Headline:
 def _main_loss(content: EvidenceFile) -> Headline:
     if proved := _proved_only(content, "utility", "Loss"):
         return proved
-    one = main_measure(content, "utility")
-    if one is None:
+    measure = main_measure(content, "utility")
+    if measure is None:
         hidden = any(m["kind"] == "utility" and not m["reason"] for m in content["measures"])
         why = "for the private report only" if hidden else "no measure of loss has a figure"
         why = why if content["measures"] else NOT_JUDGED
         return Headline(label="Loss", value="not shown" if hidden else "none", note=why)
-    limit, kept = _limit_of(content, one)
+    limit, kept = _limit_of(content, measure)
     return Headline(
-        label="Loss", value=in_unit(one["value"], one, named=False), note=_words(one), limit=limit, kept=kept
+        label="Loss",
+        value=in_unit(measure["value"], measure, named=False),
+        note=_words(measure),
+        limit=limit,
+        kept=kept,
     )
 
 
-def _words(one: Figure) -> str:
+def _words(measure: Figure) -> str:
     """Words beside a figure at the head; of a bound, its title and unit."""
-    if isinstance(value := one["value"], dict):
-        return f"{one['title']}, {value['unit']}" if "unit" in value else one["title"]
-    mean = one["facts"].get("mean") if one["headline"] else None
-    average = "" if mean is None else f"; {in_unit(mean, one)} on average"
-    return f"{one['title']}{one['headline']}{average}"
+    if isinstance(value := measure["value"], dict):
+        return f"{measure['title']}, {value['unit']}" if "unit" in value else measure["title"]
+    mean = measure["facts"].get("mean") if measure["headline"] else None
+    average = "" if mean is None else f"; {in_unit(mean, measure)} on average"
+    return f"{measure['title']}{measure['headline']}{average}"
 
 
 def _listed(clauses: Sequence[str]) -> str:

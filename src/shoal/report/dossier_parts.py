@@ -166,9 +166,9 @@ def _criterion(content: EvidenceFile, question: Question) -> Asked:
     if question == "singling out":
         statements = [*_alone(content), *statements]
     reasons = [
-        f"{one['title']}: {one['reason']}"
-        for one in content["measures"]
-        if one["question"] == question and one["value"] is None and one["reason"]
+        f"{measure['title']}: {measure['reason']}"
+        for measure in content["measures"]
+        if measure["question"] == question and measure["value"] is None and measure["reason"]
     ]
     fields = ["Reasons why the figures are acceptable, or what else was weighed"]
     if not statements:
@@ -201,31 +201,33 @@ def _levels(content: EvidenceFile, *questions: Question) -> Iterator[Statement]:
 
 def _figures(content: EvidenceFile, *questions: Question | None) -> Iterator[Statement]:
     """Risks that answer one of some questions; None stands for those that answer none."""
-    for place, one in enumerate(content["measures"]):
-        if one["kind"] == "risk" and one["question"] in questions and one["value"] is not None:
-            yield _of_measure(place, one)
+    for place, measure in enumerate(content["measures"]):
+        if measure["kind"] == "risk" and measure["question"] in questions and measure["value"] is not None:
+            yield _of_measure(place, measure)
 
 
-def _of_measure(place: int, one: Figure) -> Statement:
-    interval = one["interval"]
+def _of_measure(place: int, measure: Figure) -> Statement:
+    interval = measure["interval"]
     sure = (
         ""
         if interval is None
         else (
-            f" ({share(interval['confidence'])} confidence: {in_unit(interval['low'], one)} to "
-            f"{in_unit(interval['high'], one)})"
+            f" ({share(interval['confidence'])} confidence: {in_unit(interval['low'], measure)} to "
+            f"{in_unit(interval['high'], measure)})"
         )
     )
-    sentence = one["sentence"] if one["sentence"].rstrip(".") != f"{one['title']}: {one['value']}" else ""
-    text = f"{one['title']}: {in_unit(one['value'], one)}{sure}. {sentence}".rstrip()
+    sentence = (
+        measure["sentence"] if measure["sentence"].rstrip(".") != f"{measure['title']}: {measure['value']}" else ""
+    )
+    text = f"{measure['title']}: {in_unit(measure['value'], measure)}{sure}. {sentence}".rstrip()
     return Statement(text=text, sources=(f"/measures/{place}/value",))
 
 
 def _other_risks(content: EvidenceFile) -> Asked:
     hidden = [
-        one["title"]
-        for one in content["measures"]
-        if one["kind"] == "risk" and one["value"] is None and not one["reason"]
+        measure["title"]
+        for measure in content["measures"]
+        if measure["kind"] == "risk" and measure["value"] is None and not measure["reason"]
     ]
     statements = list(_figures(content, None))
     if hidden:
@@ -291,9 +293,9 @@ def _governance(content: EvidenceFile) -> Asked:
 
 
 def _losses(content: EvidenceFile) -> Iterator[Statement]:
-    for place, one in enumerate(content["measures"]):
-        if one["kind"] == "utility" and one["value"] is not None:
-            yield _of_measure(place, one)
+    for place, measure in enumerate(content["measures"]):
+        if measure["kind"] == "utility" and measure["value"] is not None:
+            yield _of_measure(place, measure)
 
 
 def _expert(content: EvidenceFile) -> Iterator[Asked]:

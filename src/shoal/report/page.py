@@ -86,7 +86,7 @@ def evidence_shown(requirements: Sequence[Requirement], measures: Sequence[Measu
         rules=[verdict for verdict in requirements if not verdict["model"]],
         risks=measured(measures, "risk"),
         losses=measured(measures, "utility"),
-        unmeasured=[one for one in measures if one["value"] is None],
+        unmeasured=[measure for measure in measures if measure["value"] is None],
     )
 
 
@@ -94,15 +94,15 @@ def over_copies(copies: Sequence[Copy]) -> list[tuple[str, float, float]]:
     """The title, the least and the largest of every figure of several copies, requirements first."""
     named = [
         {
-            **{one["requirement"]: one["achieved"] for one in copy["requirements"]},
-            **{one["title"]: one["value"] for one in copy["measures"]},
+            **{row["requirement"]: row["achieved"] for row in copy["requirements"]},
+            **{row["title"]: row["value"] for row in copy["measures"]},
             "values that cannot be": copy["values that cannot be"],
         }
         for copy in copies
     ]
     figures = {title: [copy[title] for copy in named] for title in named[0]}
-    known = {title: [value for value in values if value is not None] for title, values in figures.items()}
-    return [(title, min(v), max(v)) for title, v in known.items() if len(v) == len(copies)]
+    values_of = {title: [value for value in values if value is not None] for title, values in figures.items()}
+    return [(title, min(v), max(v)) for title, v in values_of.items() if len(v) == len(copies)]
 
 
 def render(template: str, **content: Any) -> str:
@@ -176,8 +176,8 @@ def release_map(content: EvidenceFile) -> Map | None:
         ends = (figures.get(frontier["axes"]["risk"]["title"]), figures.get(frontier["axes"]["utility"]["title"]))
         landmarks += marks_of("this release", "release", *ends)
         return map_of(landmarks, *axes(frontier), because=frontier["because"], along=along_frontier(frontier))
-    risk = next((one for one in by_rank(content, "risk") if one["original"] is not None), None)
-    loss = next((one for one in by_rank(content, "utility") if one["unchanged"] is not None), None)
+    risk = next((measure for measure in by_rank(content, "risk") if measure["original"] is not None), None)
+    loss = next((measure for measure in by_rank(content, "utility") if measure["unchanged"] is not None), None)
     if risk is None or loss is None:
         return None
     unprotected = marks_of(UNPROTECTED, "unprotected", risk["original"], loss["unchanged"])
@@ -227,19 +227,19 @@ def _by_column(measure: Figure) -> Iterator[ColumnFigures]:
         column: value if isinstance(value, Mapping) and not is_bound(value) else {"": value}
         for column, value in (measure["by_column"] or {}).items()
     }
-    known = {column: {part: n for part, n in parts.items() if n is not None} for column, parts in split.items()}
-    if rows := {column: figures for column, figures in known.items() if figures}:
+    complete = {column: {part: n for part, n in parts.items() if n is not None} for column, parts in split.items()}
+    if rows := {column: figures for column, figures in complete.items() if figures}:
         named = list(dict.fromkeys(part for figures in rows.values() for part in figures))
         yield ColumnFigures(title=measure["title"], parts=named, rows=rows)
 
 
 def _described(spread: Distribution) -> str:
     """A distribution in words: its largest bins."""
-    bins = [one for one in spread["bins"] if one["table"] == "released"]
-    largest = sorted(bins, key=lambda one: -one["share"])[:MOST_DESCRIBED]
-    words = [f"{_name(one)} {share(one['share'])}" for one in largest]
+    bins = [bar for bar in spread["bins"] if bar["table"] == "released"]
+    largest = sorted(bins, key=lambda bar: -bar["share"])[:MOST_DESCRIBED]
+    words = [f"{_name(bar)} {share(bar['share'])}" for bar in largest]
     return f"{'; '.join(words)}, the largest of {len(bins)} bars."
 
 
-def _name(one: Bin) -> str:
-    return one["category"] if "category" in one else f"{figure(one['low'])} to {figure(one['high'])}"
+def _name(bar: Bin) -> str:
+    return bar["category"] if "category" in bar else f"{figure(bar['low'])} to {figure(bar['high'])}"

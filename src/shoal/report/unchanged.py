@@ -28,7 +28,7 @@ def unchanged_sentence(content: Unchanged) -> str:
     names = content["left as they came"]
     if not names:
         return ""
-    figures = {frozenset(one["columns"]): one for one in content["singled out"]}
+    figures = {frozenset(counted["columns"]): counted for counted in content["singled out"]}
     whole = figures[frozenset(names)]
     leaves = f"Leaves unchanged: {', '.join(names)}."
     it, verb = ("It", "singles") if len(names) == 1 else ("They", "single")
@@ -36,7 +36,11 @@ def unchanged_sentence(content: Unchanged) -> str:
         return f"{leaves} {it} {verb} no record out, not even beside the quasi-identifiers."
     of = f" of {content['records']:,}"
     singles = [(figures[frozenset([name])]["alone"], name) for name in names if frozenset([name]) in figures]
-    highest = sorted((one for one in singles if one[0]), key=lambda one: -one[0])[:NAMED] if len(names) > 1 else []
+    highest = (
+        sorted((counted for counted in singles if counted[0]), key=lambda counted: -counted[0])[:NAMED]
+        if len(names) > 1
+        else []
+    )
     clauses = [f"{name} alone {count:,}" for count, name in highest]
     clauses.append(f"{f'all {len(names)} together' if len(names) > 1 else 'alone'} {whole['alone']:,}")
     clauses[0] += of
@@ -46,8 +50,8 @@ def unchanged_sentence(content: Unchanged) -> str:
 def most_singled_out(content: EvidenceFile) -> str:
     """The column that singles out most records of those that no requirement is about, if these are too many to pass."""
     keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
-    open_to_all = [one for one in content["singled out"] if not keys.issuperset(one["columns"])]
-    worst = max(open_to_all, key=lambda one: (one["alone"], -len(one["columns"])), default=None)
+    open_to_all = [counted for counted in content["singled out"] if not keys.issuperset(counted["columns"])]
+    worst = max(open_to_all, key=lambda counted: (counted["alone"], -len(counted["columns"])), default=None)
     if worst is None or worst["alone"] <= TOLERATED * content["records"]:
         return ""
     named = ", ".join(worst["columns"][:NAMED]) + ", ..." * (len(worst["columns"]) > NAMED)

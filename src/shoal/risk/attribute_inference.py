@@ -77,10 +77,10 @@ class AttributeInference(RiskMeasure):
         tables = [pair.before, pair.released]
         if self.holdout is not None:
             tables.append(like(pair.released, self.holdout))
-        known, secret = self._columns(pair, tables)
+        keys, secret = self._columns(pair, tables)
         if blank := [n for n in secret if any(table[n].missing.any() for table in tables)]:
             raise NoFigure(f"Confidential columns with missing values cannot be checked: {quoted(blank)}.")
-        attack = self._attack(pair, tables, known, rng)
+        attack = self._attack(pair, tables, keys, rng)
         results = {name: attack.on(name, self.tolerance) for name in secret}
         worst = max(results, key=lambda name: results[name].difference)
         result = results[worst]
@@ -111,19 +111,19 @@ class AttributeInference(RiskMeasure):
 
     def _columns(self, pair: TablePair, tables: list[Records]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Columns that the attacker knows, and columns to be inferred."""
-        known, secret = pair.common(None, "quasi-identifier"), pair.common(self.columns, "confidential")
+        keys, secret = pair.common(None, "quasi-identifier"), pair.common(self.columns, "confidential")
         for table in tables[1:]:
             secret = comparable(tables[0], table, [name for name in secret if name in table])
-        known = tuple(name for name in known if all(name in table for table in tables))
+        keys = tuple(name for name in keys if all(name in table for table in tables))
         if pair.place is None:
-            known = comparable(pair.before, pair.released, known)
+            keys = comparable(pair.before, pair.released, keys)
         if len(tables) > 2:
-            known = comparable(tables[0], tables[2], known)
-        if not known or not secret:
+            keys = comparable(tables[0], tables[2], keys)
+        if not keys or not secret:
             raise NoFigure("Both a quasi-identifier and a confidential column must be in the two tables.")
-        return known, secret
+        return keys, secret
 
-    def _attack(self, pair: TablePair, tables: list[Records], known: tuple[str, ...], rng: Generator) -> "_Attack":
+    def _attack(self, pair: TablePair, tables: list[Records], keys: tuple[str, ...], rng: Generator) -> "_Attack":
         """The attack with the baseline that there is."""
         kind: type[_Attack] = _WithHoldout if self.holdout is not None else _WithGroups
         groups, count = pair.released_labels, len(pair.released)
@@ -139,7 +139,7 @@ class AttributeInference(RiskMeasure):
             count, fold = len(pair.before), np.empty(0, dtype=np.int64)
         rows = drawn_rows(rng, count, self.sample)
         people = pair.pairing[rows] if kind is _WithGroups else rows
-        points = [*pair.space(known).coordinates(), *(embedded(tables[0], other, known)[1] for other in tables[2:])]
+        points = [*pair.space(keys).coordinates(), *(embedded(tables[0], other, keys)[1] for other in tables[2:])]
         learner = _Learner(model=self.model, seed=int(rng.integers(2**31)))
         return kind(tables=tables, points=points, people=people, rows=rows, fold=fold, learner=learner)
 
@@ -267,8 +267,10 @@ def _paired(attack: Bools, baseline: Bools) -> _Result:
 def _independent(attack: Bools, control: Bools) -> _Result:
     """Difference of two independent proportions, its interval made of theirs (Newcombe 1998, method 11): it covers a
     known difference in 95.4 per cent or more, where that of Agresti & Caffo (2000) does in 94.8 per cent at times."""
-    one, other = ((float(part.mean()), cautious_interval(float(part.sum()), len(part))) for part in (attack, control))
-    return _result(attack, control, one[0] - other[0], _of_difference(one, other, 0.0))
+    attacked, controlled = (
+        (float(part.mean()), cautious_interval(float(part.sum()), len(part))) for part in (attack, control)
+    )
+    return _result(attack, control, attacked[0] - controlled[0], _of_difference(attacked, controlled, 0.0))
 
 
 def _result(attack: Bools, baseline: Bools, difference: float, interval: Interval) -> _Result:
@@ -282,9 +284,11 @@ def _result(attack: Bools, baseline: Bools, difference: float, interval: Interva
     )
 
 
-def _of_difference(one: tuple[float, Interval], other: tuple[float, Interval], correlation: float) -> Interval:
+def _of_difference(
+    attacked: tuple[float, Interval], controlled: tuple[float, Interval], correlation: float
+) -> Interval:
     """The interval of a difference of two proportions, from each with its interval, and their correlation."""
-    (first, a), (second, b) = one, other
+    (first, a), (second, b) = attacked, controlled
 
     def reach(up: float, down: float) -> float:
         return math.sqrt(max(up * up + down * down - 2 * correlation * up * down, 0.0))

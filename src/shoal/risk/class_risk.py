@@ -66,8 +66,8 @@ class ClassRisk(RiskMeasure):
         for reading, value in values.items():
             if value is not None and in_digits(value, 3) != in_digits(finding.value, 3):
                 others.setdefault(f"{in_digits(100 * value, 3)} %", []).append(READINGS[reading])
-        said = ", ".join(f"{value} with {' or '.join(readings)}" for value, readings in others.items())
-        differs = f"; the figure is {said}" if said else ""
+        by_reading = ", ".join(f"{value} with {' or '.join(readings)}" for value, readings in others.items())
+        differs = f"; the figure is {by_reading}" if by_reading else ""
         return replace(
             finding,
             sentence=f"{finding.sentence} Counted with {READINGS[chosen]}{differs}.",

@@ -141,13 +141,13 @@ def _column(pair: TablePair, name: str, classes: Classes, level: int | None) -> 
         raise NoFigure(f"Column '{name}' has no hierarchy.")
     row_of = {path[0]: row for row, path in enumerate(tree.paths)}
     rows = np.array([*(row_of.get(str(category), -1) for category in before.categories), -1])
-    known = np.bincount(rows[before.values] + 1, minlength=len(tree.paths) + 1)[1:].astype(np.float64)
+    of_leaves = np.bincount(rows[before.values] + 1, minlength=len(tree.paths) + 1)[1:].astype(np.float64)
     parts = [parts_of(str(category), tree, level) for category in after.categories]
     shares = []
-    for one in parts:
-        counts = np.zeros(0 if one is None else len(one))
-        for leaf, part in {} if one is None else one.of_leaf.items():
-            counts[part] += known[leaf]
+    for part_of in parts:
+        counts = np.zeros(0 if part_of is None else len(part_of))
+        for leaf, part in {} if part_of is None else part_of.of_leaf.items():
+            counts[part] += of_leaves[leaf]
         shares.append(counts / max(counts.sum(), 1.0))
     label = np.empty(len(classes.sizes), dtype=np.int64)
     label[classes.ids] = after.values

@@ -63,27 +63,27 @@ class Inference(RiskMeasure):
         tables = [pair.closure.records, pair.before]
         if self.holdout is not None:
             tables.append(like(pair.before, self.holdout))
-        secrets, known = pair.common(self.secrets, "confidential"), pair.common(self.columns, "quasi-identifier")
+        secrets, keys = pair.common(self.secrets, "confidential"), pair.common(self.columns, "quasi-identifier")
         for table in tables[1:]:
-            secrets, known = (comparable(tables[0], table, common(table, tables[0], n)) for n in (secrets, known))
-        known = tuple(name for name in known if name not in secrets)
-        if not known or not secrets:
+            secrets, keys = (comparable(tables[0], table, common(table, tables[0], n)) for n in (secrets, keys))
+        keys = tuple(name for name in keys if name not in secrets)
+        if not keys or not secrets:
             raise NoFigure("Both a known column and a secret one must be in all tables, as numbers or as categories.")
         if any(not len(table) for table in tables):
             raise NoFigure("A table has no records.")
-        cells, hidden = MixedColumns.of(known, *tables), MixedColumns.of(secrets, *tables)
+        cells, hidden = MixedColumns.of(keys, *tables), MixedColumns.of(secrets, *tables)
         numbers = np.array([pair.before[name].continuous for name in secrets])
         missing = self.missing or pair.missing
         results = self._results(cells, hidden, numbers, missing, rng)
         worst = max(results, key=lambda name: results[name].value)
         return self.finding(
             results[worst].value,
-            f"Guesses of '{worst}' from {quoted(known)} are {results[worst].sentence}",
+            f"Guesses of '{worst}' from {quoted(keys)} are {results[worst].sentence}",
             interval=results[worst].interval,
             by_column=ByColumn({name: OfOriginal({"risk": r.value, **r.facts}) for name, r in results.items()}),
             facts={
                 **of_original({**results[worst].facts, "secret": worst}),
-                "known columns": OfPlan(list(known)),
+                "known columns": OfPlan(list(keys)),
                 "missing": OfPlan(missing),
             },
         )
@@ -99,7 +99,7 @@ class Inference(RiskMeasure):
             guesses(space, table[:, chosen], low, high, secret[:, chosen])
             for table, secret, chosen in zip(cells.tables[1:], hidden.tables[1:], rows)
         ]
-        rates = [[SuccessRate(hits=float(one.sum()), guesses=len(one)) for one in shares] for shares in right]
+        rates = [[SuccessRate(hits=float(hits.sum()), guesses=len(hits)) for hits in shares] for shares in right]
         return {
             name: AttackResult(
                 attack=rates[0][s],

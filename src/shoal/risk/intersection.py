@@ -130,11 +130,11 @@ def _shared_codes(variables: list[Any]) -> list[Longs]:
     if variables[0].continuous:
         stacked = np.concatenate([v.identity() for v in variables])
     else:
-        known: dict[Any, int] = {}
+        shared: dict[Any, int] = {}
         for variable in variables:
             for category in variable.categories:
-                known.setdefault(category, len(known))
-        places = [np.array([*(known[c] for c in v.categories), -1]) for v in variables]
+                shared.setdefault(category, len(shared))
+        places = [np.array([*(shared[c] for c in v.categories), -1]) for v in variables]
         stacked = np.concatenate([place[v.values] for place, v in zip(places, variables)])
     _, codes = np.unique(stacked, return_inverse=True)
     return np.split(codes.astype(np.int64), len(variables))

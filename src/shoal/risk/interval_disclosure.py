@@ -62,23 +62,23 @@ class IntervalDisclosure(RiskMeasure):
         names, place = self.compared(pair), pair.pairing
         reached = _by_sd if self.scale == "sd" else _by_rank
         widths = np.unique(self.widths)
-        known = np.empty((len(released), len(names)), dtype=bool)
-        first = np.empty(known.shape, dtype=np.int32)
+        present = np.empty((len(released), len(names)), dtype=bool)
+        first = np.empty(present.shape, dtype=np.int32)
         for j, name in enumerate(names):
             before = original[name].values[place]
-            known[:, j] = ~np.isnan(before)
+            present[:, j] = ~np.isnan(before)
             first[:, j] = reached(before, released[name].values, widths)
-        if not known.any():
+        if not present.any():
             raise NoFigure("The original has no values in these columns.")
-        of_units = first[known]
+        of_units = first[present]
         if self.unit == "record":
-            of_units = np.where(known, first, 0).max(axis=1)[known.any(axis=1)]
+            of_units = np.where(present, first, 0).max(axis=1)[present.any(axis=1)]
         within = np.cumsum(np.bincount(of_units, minlength=len(widths) + 1))[:-1] / len(of_units)
         curve = dict(zip(widths.tolist(), within.tolist()))
         widest = max(curve)
         what = "records of which every value lies" if self.unit == "record" else "values that lie"
         reach = "standard deviations" if self.scale == "sd" else "of all ranks"
-        influence = self._influence(known)
+        influence = self._influence(present)
         return self.finding(
             float(np.mean(list(curve.values()))),
             f"Share of {what} near their released version: {in_digits(100 * curve[widest], 3)} % within {widest:g} "
@@ -92,18 +92,20 @@ class IntervalDisclosure(RiskMeasure):
             },
         )
 
-    def _influence(self, known: Bools) -> float | None:
+    def _influence(self, present: Bools) -> float | None:
         """A cell counts by itself, against the released column: a record moves the share by its own cells at most."""
-        own, total = (1, int(known.any(axis=1).sum())) if self.unit == "record" else (known.shape[1], int(known.sum()))
+        own, total = (
+            (1, int(present.any(axis=1).sum())) if self.unit == "record" else (present.shape[1], int(present.sum()))
+        )
         return own / (total - own) if total > own else None
 
 
 def _by_sd(x: Floats, y: Floats, widths: Floats) -> Longs:
     """Shape (n,); number of the narrowest of the ascending widths that holds a value, or of all widths if none does."""
-    known = y[~np.isnan(y)]
-    middle = np.median(known) if len(known) else 0.0
+    cells = y[~np.isnan(y)]
+    middle = np.median(cells) if len(cells) else 0.0
     apart = np.abs(x - y) - ROUNDING * np.abs(x)
-    return longs(np.searchsorted(widths * deviation(known - middle), apart))  # not a number comes after all
+    return longs(np.searchsorted(widths * deviation(cells - middle), apart))  # not a number comes after all
 
 
 def _by_rank(x: Floats, y: Floats, widths: Floats) -> Longs:

@@ -92,12 +92,12 @@ class PopulationUniques(ClassRisk):
             fitted[name] = estimate
             if bound is not None and estimate is not None and min(estimate.ends(n)[1], here) > bound:
                 break
-        known = {name: estimate for name, estimate in fitted.items() if estimate is not None}
-        shares = {name: min(estimate.share, here) for name, estimate in known.items()}
+        estimates = {name: estimate for name, estimate in fitted.items() if estimate is not None}
+        shares = {name: min(estimate.share, here) for name, estimate in estimates.items()}
         if not shares:
             raise NoFigure("None of the super-population models could be fitted to the class sizes.")
         low, high = min(shares.values()), max(shares.values())
-        ends = [(here, here) if certain else estimate.ends(n) for estimate in known.values()]
+        ends = [(here, here) if certain else estimate.ends(n) for estimate in estimates.values()]
         lowest, highest = min(min(end[0] for end in ends), low), max(max(end[1] for end in ends), high)
         return self.finding(
             high,

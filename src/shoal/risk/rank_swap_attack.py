@@ -65,7 +65,7 @@ class RankSwapAttack(RiskMeasure):
         place = pair.pairing
         if incomplete := [n for n in names if original[n].missing.any() or released[n].missing.any()]:
             raise NoFigure(f"Columns with missing values have no ranks for every record: {quoted(incomplete)}.")
-        known = {name: original[name].values[place] for name in names}
+        original_of = {name: original[name].values[place] for name in names}
         values = {name: _comparable(original[name], released[name]) for name in names}
         n = len(released)
         rows = drawn_rows(rng, n, self.sample or max(100, PAIRS // n))
@@ -73,7 +73,7 @@ class RankSwapAttack(RiskMeasure):
         chances = np.zeros(n)
         for among in members:
             attacked = np.flatnonzero(np.isin(among, rows, assume_unique=True))
-            columns = [(known[name][among], values[name][among]) for name in names]
+            columns = [(original_of[name][among], values[name][among]) for name in names]
             chances[among[attacked]] = _chances(attacked, columns, self.p)
         chances = chances[rows]
         hits = float(chances.sum())

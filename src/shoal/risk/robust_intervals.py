@@ -65,16 +65,16 @@ class RobustIntervals(RiskMeasure):
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.compared(pair)
         x, y = pair.before.raw(names), pair.released.raw(names)
-        known, shown = (np.asarray(~np.isnan(table).any(axis=1)) for table in (x, y))
-        rows = np.flatnonzero(known[pair.pairing] & shown)
+        complete, shown = (np.asarray(~np.isnan(table).any(axis=1)) for table in (x, y))
+        rows = np.flatnonzero(complete[pair.pairing] & shown)
         if len(rows) <= len(names) + 1:
             raise NoFigure(f"Fewer than {plural(len(names) + 2, 'record')} are complete in these columns.")
-        if (np.ptp(x[known], axis=0) == 0).any() or (np.ptp(y[rows], axis=0) == 0).any():
+        if (np.ptp(x[complete], axis=0) == 0).any() or (np.ptp(y[rows], axis=0) == 0).any():
             raise NoFigure("A column has one value for all, so there is no scale for its intervals.")
-        before, after = _standardised(x[known]), _standardised(y[rows])
+        before, after = _standardised(x[complete]), _standardised(y[rows])
         distance = np.full(len(x), np.nan)
-        distance[known] = robust_distances(before, rng)
-        place = np.cumsum(known) - 1  # of a complete original record among these
+        distance[complete] = robust_distances(before, rng)
+        place = np.cumsum(complete) - 1  # of a complete original record among these
         reach = self.k * WIDTH * distance[pair.pairing[rows]]
         inside = (np.abs(after - before[place[pair.pairing[rows]]]) < reach[:, None]).any(axis=1)
         lonely = self._lonely(after)

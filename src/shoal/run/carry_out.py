@@ -102,8 +102,8 @@ class Outcome:
     def units(self) -> dict[str, Longs]:
         """For each identifier that a requirement counts, whose each released record is, by number."""
         names = dict.fromkeys(name for model in self.plan.requirements for name in model.identifiers)
-        known = {name: self.pair.units_by(name) for name in names}
-        return {name: units for name, units in known.items() if units is not None}
+        units_of = {name: self.pair.units_by(name) for name in names}
+        return {name: units for name, units in units_of.items() if units is not None}
 
     @cached_property
     def of_records(self) -> tuple[RepeatedIdentifier, ...]:
@@ -293,7 +293,7 @@ def pair_of(
 
 def judged(plan: Plan, pair: TablePair) -> list[Verdict]:
     """What becomes of the plan's requirements on a release and its closure."""
-    names = tuple(one.identifier for one in repeated_in(plan, pair))
+    names = tuple(identifier.identifier for identifier in repeated_in(plan, pair))
     return [of_records(model, model.verdict_on(pair), names) for model in plan.ready.requirements]
 
 

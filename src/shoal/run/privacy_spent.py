@@ -107,7 +107,7 @@ def _check_persons(private: Sequence[Step]) -> None:
 
 def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
     """A promise for whole records holds where all that is released of a record is the method's."""
-    for step in (one for one in private if one.method.whole_records):
+    for step in (private_step for private_step in private if private_step.method.whole_records):
         if len(private) > 1:
             raise PlanError(
                 f"{step.name} promises for whole records, which other private noise does not. Let it be the only one."
@@ -130,10 +130,10 @@ def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
 
 def _check_hierarchy(plan: Plan, step: Step, name: str) -> None:
     """What a label loses, and how many levels there are, must not come from the values that the table has."""
-    said = plan.schema.columns[name].hierarchy
-    if said is None or not of_values(said):
+    hierarchy = plan.schema.columns[name].hierarchy
+    if hierarchy is None or not of_values(hierarchy):
         return
-    form, _ = form_of(said)
+    form, _ = form_of(hierarchy)
     if form not in OF_FIXED_HEIGHT or step.method.loss != "precision":
         raise PlanError(
             f"{step.name}: the hierarchy of '{name}' is made of the values that the table has, and so tells of them. "

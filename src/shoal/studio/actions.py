@@ -103,10 +103,10 @@ class Studio:
     async def do_edit_hierarchy(self, column: str, edit: Mapping[str, Any], note: str) -> None:
         """Change a cell of a column's hierarchy as it stands in the plan; from then on it is written out there."""
         text = self.session.history.text
-        said = self.plan.tree.get("columns", {}).get(column)
-        if not isinstance(said, Mapping) or said.get("hierarchy") is None:
+        described = self.plan.tree.get("columns", {}).get(column)
+        if not isinstance(described, Mapping) or described.get("hierarchy") is None:
             raise InputError("This column has no hierarchy. Build one first.")
-        given = {"column": column, "spec": said["hierarchy"], "edit": edit, "folder": str(self.folder)}
+        given = {"column": column, "spec": described["hierarchy"], "edit": edit, "folder": str(self.folder)}
         paths = await self.question("edit_hierarchy", **given)
         if self.session.history.text != text:
             raise OldEdition("The plan was changed meanwhile; look at it, and do this again.")
@@ -372,20 +372,20 @@ class Studio:
         """
         answer: Answer | None = None
         while answer is None:
-            answer = await self.question("exposure", known=self._known())
+            answer = await self.question("exposure", levels=self._levels())
             if answer is None:
                 await asyncio.sleep(PAUSE)
         return answer
 
-    def _known(self) -> Answer:
+    def _levels(self) -> Answer:
         """The columns that others may know, with their levels."""
         columns = self.plan.tree.get("columns", {})
-        known = {}
+        levels = {}
         for name, role in names_in(self.plan.tree):
             if role == "quasi-identifier":
-                said = columns.get(name)
-                known[name] = said.get("level") if isinstance(said, Mapping) else None
-        return known
+                column = columns.get(name)
+                levels[name] = column.get("level") if isinstance(column, Mapping) else None
+        return levels
 
 
 def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:

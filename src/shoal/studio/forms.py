@@ -63,20 +63,23 @@ def catalogue() -> Answer:
 
 
 def _reaching(methods: list[Answer], kinds: tuple[str, ...], words: str) -> list[str]:
-    def described(one: Mapping[str, Any]) -> str:
-        return f"{one['title']} {one['summary']} {' '.join(f['name'] for f in one['fields'])}"
+    def described(method: Mapping[str, Any]) -> str:
+        return f"{method['title']} {method['summary']} {' '.join(f['name'] for f in method['fields'])}"
 
-    return [one["name"] for one in methods if one["kind"] in kinds and re.search(words, described(one), re.I)]
+    return [
+        method["name"] for method in methods if method["kind"] in kinds and re.search(words, described(method), re.I)
+    ]
 
 
 def _described(entry: Entry) -> Answer:
     text, meanings, notes = docstring_sections(entry.cls.__doc__)
     first, _, rest = text.partition("\n\n")
     schema = entry.json_schema()
-    said = {name.strip(): meaning for names, meaning in meanings.items() for name in names.split(",")}
+    meaning_of = {name.strip(): meaning for names, meaning in meanings.items() for name in names.split(",")}
     markers = holds(entry.cls)
     made = [
-        _field(name, schema, markers[name], said.get(name, ""), default) for name, default in entry.parameters.items()
+        _field(name, schema, markers[name], meaning_of.get(name, ""), default)
+        for name, default in entry.parameters.items()
     ]
     return {
         "kind": entry.kind,
@@ -97,14 +100,14 @@ def _of_step(kind: str) -> list[Answer]:
         return []
     hints = get_type_hints(step, include_extras=True)
     named = {name for name, marker in holds(step).items() if isinstance(marker, ColumnName)}
-    _, said, _ = docstring_sections(step.__doc__)
-    meanings = {name.strip(): meaning for names, meaning in said.items() for name in names.split(",")}
+    _, sections, _ = docstring_sections(step.__doc__)
+    meanings = {name.strip(): meaning for names, meaning in sections.items() for name in names.split(",")}
     made = []
     for f in (f for f in fields(step) if f.name != "method"):
         choices = _literals(hints[f.name])
         nested = next((m for m in getattr(hints[f.name], "__metadata__", ()) if isinstance(m, Method)), None)
-        one = "column" if f.name in named else "choice"
-        control = one if choices else "method" if nested else "columns"
+        single = "column" if f.name in named else "choice"
+        control = single if choices else "method" if nested else "columns"
         made.append(
             {
                 "name": f.name,
@@ -128,8 +131,8 @@ def _literals(hint: Any) -> list[str]:
 def _of_model(model: Any) -> list[Answer]:
     """The fields of a section of the plan."""
     schema = model.model_json_schema()
-    _, said, _ = docstring_sections(model.__doc__)
-    meanings = {name.strip(): meaning for names, meaning in said.items() for name in names.split(",")}
+    _, sections, _ = docstring_sections(model.__doc__)
+    meanings = {name.strip(): meaning for names, meaning in sections.items() for name in names.split(",")}
     defaults = {name: MISSING if f.is_required() else f.default for name, f in model.model_fields.items()}
     markers = holds(model)
     return [
@@ -141,14 +144,14 @@ def _of_model(model: Any) -> list[Answer]:
 
 def _field(name: str, schema: JsonSchemaValue, marker: Holds | None, meaning: str, default: Any) -> Answer:
     allowed = _alternatives(schema["properties"].get(name, {}), schema)
-    one = allowed[0] if len(allowed) == 1 else {}
+    only = allowed[0] if len(allowed) == 1 else {}
     control = "method" if isinstance(marker, Method) else ("" if marker is None else MARKED.get(type(marker), ""))
     whole = all(part.get("type") == "array" for part in allowed)
     if control == "file" and any(part.get("type") == "object" for part in allowed):
         control = "yaml"
     shape = {"control": control} if control and (whole or control != "columns") else _shape(allowed, schema)
     limits: Answer = {
-        key: one[key] for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum") if key in one
+        key: only[key] for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum") if key in only
     }
     return {
         "name": name,
@@ -156,7 +159,7 @@ def _field(name: str, schema: JsonSchemaValue, marker: Holds | None, meaning: st
         "help": _words(meaning),
         "required": default is MISSING,
         "default": _plain(default),
-        "choices": one.get("enum", _words_of(allowed) if isinstance(marker, ColumnName) else []),
+        "choices": only.get("enum", _words_of(allowed) if isinstance(marker, ColumnName) else []),
         "of": marker.kind if isinstance(marker, Method) else "",
         **limits,
         **shape,
@@ -196,7 +199,7 @@ def _shape(allowed: list[JsonSchemaValue], root: JsonSchemaValue) -> Answer:
 def _is_list(part: Mapping[str, Any], root: JsonSchemaValue) -> bool:
     """Whether it is a list of numbers, words or truth values."""
     items = [part["items"]] if "items" in part else part.get("prefixItems", [])
-    entries = [one for item in items for one in _alternatives(item, root)]
+    entries = [entry for item in items for entry in _alternatives(item, root)]
     return (
         part.get("type") == "array" and bool(entries) and all(e.get("type") in SCALARS or "enum" in e for e in entries)
     )
@@ -207,7 +210,7 @@ def _alternatives(schema: JsonSchemaValue, root: JsonSchemaValue) -> list[JsonSc
     if "$ref" in schema:
         return _alternatives(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
     if "anyOf" in schema:
-        return [one for part in schema["anyOf"] for one in _alternatives(part, root)]
+        return [alternative for part in schema["anyOf"] for alternative in _alternatives(part, root)]
     if "const" in schema:
         return [{"enum": [schema["const"]]}]
     return [] if schema.get("type") == "null" else [dict(schema)]

@@ -62,7 +62,7 @@ class Keys:
         return key
 
     def fits(self, key: str) -> bool:
-        return any(hmac.compare_digest(key.encode(), one) for one in self._keys)
+        return any(hmac.compare_digest(key.encode(), stored) for stored in self._keys)
 
 
 class Guard:
@@ -95,25 +95,25 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Status and sentence for a request that is not allowed."""
-        said: dict[str, list[str]] = {}
+        headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
-            said.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-        if len(said.get("host", ())) != 1 or said["host"][0] not in self.hosts:
+            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        if len(headers.get("host", ())) != 1 or headers["host"][0] not in self.hosts:
             return 421, "This is not the host that the studio serves."
-        if any(origin not in self.origins for origin in said.get("origin", ())):
+        if any(origin not in self.origins for origin in headers.get("origin", ())):
             return 403, "Another site may not use the studio."
-        if any(site not in OWN for site in said.get("sec-fetch-site", ())):
+        if any(site not in OWN for site in headers.get("sec-fetch-site", ())):
             return 403, "Another site may not use the studio."
         if scope["path"].startswith("/api/"):
-            return self._refused_question(scope, said)
+            return self._refused_question(scope, headers)
         return None if scope["method"] in ("GET", "HEAD") else (405, "This can only be read.")
 
-    def _refused_question(self, scope: Scope, said: dict[str, list[str]]) -> tuple[int, str] | None:
+    def _refused_question(self, scope: Scope, headers: dict[str, list[str]]) -> tuple[int, str] | None:
         if scope["method"] != "POST":
             return 405, "Questions are posted."
         if scope["path"] == "/api/enter":
             return None
-        key = said.get("authorization", [""])[0].removeprefix("Bearer ")
+        key = headers.get("authorization", [""])[0].removeprefix("Bearer ")
         return None if self.keys.fits(key) else (401, "Open the studio by the address that its terminal shows.")
 
     def _with_headers(self, scope: Scope, send: Send) -> Send:

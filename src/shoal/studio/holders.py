@@ -93,11 +93,11 @@ class Keeper(Desk):
         """Make the table ready for the other process."""
         self._pack(self.table)
 
-    def exposure(self, known: Mapping[str, str | None]) -> Answer | None:
+    def exposure(self, levels: Mapping[str, str | None]) -> Answer | None:
         """See `profile.Exposure.of`; None while it is still being counted."""
         if (exposure := self._exposure) is None:
             raise InputError("No table is open. Open one first.")
-        answer: Answer | None = self._later(f"{id(exposure)} {known}", lambda: exposure.of(known))
+        answer: Answer | None = self._later(f"{id(exposure)} {levels}", lambda: exposure.of(levels))
         return answer
 
     def rows(self, run: int | None, offset: int, by: str | None, descending: bool) -> Answer:
@@ -229,7 +229,8 @@ class Runner(Desk):
         return {
             **frontier.as_mapping(),
             "steps": {
-                name: [brief(step) for step in one.as_mapping()["steps"]] for name, one in frontier.plans.items()
+                name: [brief(step) for step in candidate.as_mapping()["steps"]]
+                for name, candidate in frontier.plans.items()
             },
         }
 
@@ -252,7 +253,7 @@ def _refused(evidence: Evidence, refusal: Refused) -> Result:
         "private": None,
         "records": 0,
         "refusal": str(refusal),
-        "advice": [asdict(one) for one in refusal.advice] if isinstance(refusal, NotProved) else [],
+        "advice": [asdict(advice) for advice in refusal.advice] if isinstance(refusal, NotProved) else [],
         "seed": "",
     }
 
@@ -270,7 +271,7 @@ def _named(value: Any) -> Any:
     """A method among the parameters: its name alone where nothing else of it was chosen."""
     if not isinstance(value, Mapping) or "method" not in value:
         return value
-    kinds = [one for one in KINDS if any(e.name == value["method"] for e in registered(one))]
+    kinds = [kind for kind in KINDS if any(e.name == value["method"] for e in registered(kind))]
     defaults = entry(kinds[0], value["method"]).parameters if len(kinds) == 1 else {}
     chosen = {key: _named(below) for key, below in value.items() if key == "method" or below != defaults.get(key)}
     return chosen if len(chosen) > 1 else chosen["method"]

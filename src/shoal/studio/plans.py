@@ -271,6 +271,6 @@ def _flow(value: Any) -> str:
 def names_in(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Name and role of each column that a plan describes, however briefly."""
     columns = tree.get("columns")
-    for name, said in (columns if isinstance(columns, Mapping) else {}).items():
-        role = said.get("role") if isinstance(said, Mapping) else said
+    for name, column in (columns if isinstance(columns, Mapping) else {}).items():
+        role = column.get("role") if isinstance(column, Mapping) else column
         yield str(name), role if isinstance(role, str) else ""

@@ -44,7 +44,7 @@ def preview(table: Table, plan: Plan, step: int) -> Answer:
     results = done.course.results
     before, after = results[step - 1].records if step else done.before, results[step].records
     keys = [name for name in before.quasi_identifiers if name in after]
-    if any(one.as_a_whole for one in only.steps):
+    if any(carried_out.as_a_whole for carried_out in only.steps):
         keys = []  # records made anew stand for nobody
     return {
         "records": len(before),
@@ -62,15 +62,15 @@ def _below(records: Records, keys: list[str], k: int) -> int:
 def _column(name: str, before: Records, after: Records, original: Microdata) -> Answer:
     written = [original.rebuild(records).frame[name] for records in (before, after)]
     counts = [value_counts(series) for series in written]
-    values = sorted(counts[0].keys() | counts[1].keys(), key=lambda v: (-max(one.get(v, 0) for one in counts), v))
+    values = sorted(counts[0].keys() | counts[1].keys(), key=lambda v: (-max(count.get(v, 0) for count in counts), v))
     alike = before[name].continuous == after[name].continuous
     drawn = distribution({"original": before[name], "released": after[name]}) if alike else None
     return {
         "name": name,
         "changed": _changed(*(dict(zip(r.rows.tolist(), w.to_list())) for r, w in zip((before, after), written))),
-        "distinct": [len(one) for one in counts],
+        "distinct": [len(count) for count in counts],
         "missing": [int(records[name].missing.sum()) for records in (before, after)],
-        "values": [[value, *(one.get(value, 0) for one in counts)] for value in values[:MOST_VALUES]],
+        "values": [[value, *(count.get(value, 0) for count in counts)] for value in values[:MOST_VALUES]],
         "further": max(0, len(values) - MOST_VALUES),
         "picture": drawn,
     }

@@ -69,8 +69,8 @@ def _column(table: Table, guessed: Guess) -> Answer:
 def variable(frame: pl.DataFrame, name: str, level: str | None) -> Variable:
     """A column in numbers as a quasi-identifier."""
     series = nw.from_native(frame[name], series_only=True)
-    known: Any = level if level in get_args(Level) else None
-    return encode(series, Column(role="quasi-identifier", level=known, missing="keep"), Path())
+    stated: Any = level if level in get_args(Level) else None
+    return encode(series, Column(role="quasi-identifier", level=stated, missing="keep"), Path())
 
 
 class Exposure:
@@ -83,15 +83,15 @@ class Exposure:
         self.frame = frame
         self._made: dict[tuple[str, str | None], Variable] = {}
 
-    def of(self, known: Mapping[str, str | None]) -> Answer:
+    def of(self, levels: Mapping[str, str | None]) -> Answer:
         """Counts of records.
 
         Parameters
         ----------
-        known
+        levels
             The columns that others may know, with their levels of measurement.
         """
-        variables = [self._variable(name, level) for name, level in known.items() if name in self.frame.columns]
+        variables = [self._variable(name, level) for name, level in levels.items() if name in self.frame.columns]
         n = len(self.frame)
         if not variables or not n:
             return {"records": n, "known": len(variables), "below": {}, "expected": 0.0, "columns": []}
@@ -167,7 +167,7 @@ def _listed(tree: Hierarchy, counts: Mapping[str, int]) -> list[Answer]:
         for path in tree.paths:
             labels[path[level]] = labels.get(path[level], 0) + counts.get(path[0], 0)
             parents[path[level]] = path[min(level + 1, tree.height)]
-        shown = sorted(labels.items(), key=lambda one: -one[1])[:MOST_LABELS]
+        shown = sorted(labels.items(), key=lambda labelled: -labelled[1])[:MOST_LABELS]
         listed.append(
             {
                 "labels": [{"label": label, "records": n, "parent": parents[label]} for label, n in shown],

@@ -58,7 +58,9 @@ def of_text(text: str) -> History:
     """
     try:
         content = json.loads(text)
-        points = tuple(Point(**{key: str(one[key]) for key in ("text", "note", "name")}) for one in content["points"])
+        points = tuple(
+            Point(**{key: str(point[key]) for key in ("text", "note", "name")}) for point in content["points"]
+        )
         at = content["at"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError("The file is no work that was kept in the studio.") from None

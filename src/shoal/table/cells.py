@@ -238,10 +238,10 @@ def _missing(series: nw.Series[Any]) -> Bools:
 def _categories(series: nw.Series[Any], dtype: Any, column: Column) -> tuple[Ints, tuple[Any, ...]]:
     """Codes into the categories, -1 for missing, and the categories in their order."""
     codes, present = _coded(series, dtype)
-    known = [c for c, cell in enumerate(present) if cell is not None]
+    kept = [c for c, cell in enumerate(present) if cell is not None]
     if column.order is not None:
         categories = tuple(column.order)
-        if absent := sum(present[c] not in set(categories) for c in known):
+        if absent := sum(present[c] not in set(categories) for c in kept):
             raise DataError(
                 f"Column '{series.name}' has an order that leaves out {plural(absent, 'value')} of the data. "
                 f"Add them to order."
@@ -252,12 +252,12 @@ def _categories(series: nw.Series[Any], dtype: Any, column: Column) -> tuple[Int
     else:
         if dtype == nw.Enum or (dtype == nw.Categorical and column.level == "ordinal"):
             rank = {category: i for i, category in enumerate(series.cat.get_categories().to_list())}
-            known.sort(key=lambda c: rank[present[c]])
+            kept.sort(key=lambda c: rank[present[c]])
         else:
-            known.sort(key=lambda c: (type(present[c]).__name__, present[c], str(present[c])))
-        categories = tuple(present[c] for c in known)
+            kept.sort(key=lambda c: (type(present[c]).__name__, present[c], str(present[c])))
+        categories = tuple(present[c] for c in kept)
         place = [-1] * len(present)
-        for i, c in enumerate(known):
+        for i, c in enumerate(kept):
             place[c] = i
     renumber(codes, ints(place))
     return codes, categories

@@ -42,7 +42,7 @@ class Meaning:
         return self.term.role
 
     @property
-    def said(self) -> str:
+    def reason(self) -> str:
         """For people."""
         return f"its {self.where} says '{self.words}'"
 

@@ -26,16 +26,16 @@ WITHOUT_SIGN = (nw.UInt64, nw.UInt128)
 
 
 def decode(
-    variable: Variable, like: nw.Series[Any] | None, backend: Any, *, decimals: int | None, known: tuple[Any, ...]
+    variable: Variable, like: nw.Series[Any] | None, backend: Any, *, decimals: int | None, labels: tuple[Any, ...]
 ) -> nw.Series[Any]:
     """The column that a variable stands for.
 
     `like`: the column as it came, whose type is given back where it can hold the values; None for a new column.
     `backend`: the library whose column it becomes, as narwhals names it. `decimals`: numbers are rounded to so many.
-    `known`: categories of the original column: only these have cells of its type, others become text.
+    `labels`: categories of the original column: only these have cells of its type, others become text.
     """
     if not variable.continuous:
-        return _categories(variable, like, backend, known)
+        return _categories(variable, like, backend, labels)
     values = np.array(variable.values, dtype=np.float64)
     if decimals is not None:
         values = np.round(values, decimals)
@@ -93,10 +93,10 @@ def _fits(values: Floats, dtype: Any) -> bool:
 
 
 def _categories(
-    variable: Variable, like: nw.Series[Any] | None, backend: Any, known: tuple[Any, ...]
+    variable: Variable, like: nw.Series[Any] | None, backend: Any, labels: tuple[Any, ...]
 ) -> nw.Series[Any]:
     numbers = like is not None and like.dtype.is_integer() and all(type(c) is int for c in variable.categories)
-    if like is None or not (numbers or set(variable.categories) <= {*known, None}):
+    if like is None or not (numbers or set(variable.categories) <= {*labels, None}):
         texts = [*(None if category is None else str(category) for category in variable.categories), None]
         return nw.new_series(
             variable.name, [texts[code] for code in variable.values.tolist()], nw.String, backend=backend

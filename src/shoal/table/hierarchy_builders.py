@@ -169,7 +169,9 @@ def _list_of(numbers: Any, kinds: Any) -> bool:
 
 def _falling(numbers: Any, sign: int = 1) -> bool:
     """True for a list of whole numbers that fall, or, with a sign of -1, rise."""
-    return _list_of(numbers, int) and all(sign * one > sign * other for one, other in zip(numbers, numbers[1:]))
+    return _list_of(numbers, int) and all(
+        sign * number > sign * following for number, following in zip(numbers, numbers[1:])
+    )
 
 
 def _check_other(other: str, values: Iterable[str]) -> None:

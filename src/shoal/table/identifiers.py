@@ -149,7 +149,7 @@ def outright(values: Iterable[Any]) -> str:
 
 def _of_column(column: nw.Series[Any], label: str) -> Iterator[Sign]:
     spoken_of = list(meanings(column.name, label))
-    reasons = {meaning.term.letter: meaning.said for meaning in reversed(spoken_of) if meaning.term.letter}
+    reasons = {meaning.term.letter: meaning.reason for meaning in reversed(spoken_of) if meaning.term.letter}
     for letter, reason in reasons.items():
         yield Sign(column=column.name, letter=letter, reason=reason)
     present = column.drop_nulls()

@@ -196,7 +196,7 @@ class Microdata:
             base.get_column(name) if name in base.columns else None,
             base.implementation,
             decimals=self.schema.columns[name].decimals if name in self.schema.columns else None,
-            known=self.encoded[name].categories if name in self.encoded else (),
+            labels=self.encoded[name].categories if name in self.encoded else (),
         )
 
 

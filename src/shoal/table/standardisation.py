@@ -75,5 +75,5 @@ def _spread(centred: Floats, scale: Scale) -> float:
 
 def deviation(values: Floats) -> float:
     """The n-1 standard deviation of known values; 0 where there are no two that differ, whatever their size."""
-    known = values[~np.isnan(values)]
-    return float(known.std(ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0
+    present = values[~np.isnan(values)]
+    return float(present.std(ddof=1)) if len(present) > 1 and np.ptp(present) > 0 else 0.0

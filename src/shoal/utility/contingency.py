@@ -79,8 +79,8 @@ class Contingency(OfColumns):
     def _codes(self, before: Variable, after: Variable) -> tuple[Longs, Longs]:
         """Both columns, of numbers or in the same words, in the same integer codes from 0."""
         if before.continuous:
-            known = before.values[~before.missing]
-            cuts = np.unique(np.quantile(known, np.arange(1, self.bins) / self.bins)) if len(known) else np.empty(0)
+            present = before.values[~before.missing]
+            cuts = np.unique(np.quantile(present, np.arange(1, self.bins) / self.bins)) if len(present) else np.empty(0)
             return parts_between(before, cuts), parts_between(after, cuts)
         numbers: dict[str, int] = {}
         for category in (*before.categories, *after.categories):

@@ -38,16 +38,16 @@ class Divergence(UtilityMeasure):
             raise NoFigure(
                 f"{len(sizes):,} rows and {len(weights):,} classes are too many to be compared with each other."
             )
-        first, one = first_rows(rows, len(sizes)), first_rows(groups, len(weights))
-        log_volume = sum((log(column.stands_for[one]) for column in columns), np.zeros(len(one)))
+        first, first_of = first_rows(rows, len(sizes)), first_rows(groups, len(weights))
+        log_volume = sum((log(column.stands_for[first_of]) for column in columns), np.zeros(len(first_of)))
         density = weights / len(pair.released) * exp(-log_volume)
         expected = np.zeros(len(sizes))
-        step = max(BLOCK // len(one), 1)
+        step = max(BLOCK // len(first_of), 1)
         for low in range(0, len(sizes), step):
             part = first[low : low + step]
-            inside = np.ones((len(part), len(one)), dtype=bool)
+            inside = np.ones((len(part), len(first_of)), dtype=bool)
             for column in columns:
-                inside &= column.covers[column.after[one]][:, column.before[part]].T
+                inside &= column.covers[column.after[first_of]][:, column.before[part]].T
             expected[low : low + step] = (inside * density).sum(axis=1)
         share = sizes / len(pair.before)
         if uncovered := int((expected == 0).sum()):
@@ -59,5 +59,5 @@ class Divergence(UtilityMeasure):
         return self.finding(
             value,
             f"The labels are {in_digits(value)} nats away from the table, over {len(names)} columns.",
-            facts=of_original({"classes": len(one)}),
+            facts=of_original({"classes": len(first_of)}),
         )

@@ -70,6 +70,6 @@ class Gini(OfNumbers):
 
 
 def _of(records: Records, name: str) -> float | None:
-    known = ~records[name].missing
+    present = ~records[name].missing
     weights = records.weights
-    return gini(records[name].values[known], None if weights is None else weights[known])
+    return gini(records[name].values[present], None if weights is None else weights[present])

@@ -64,7 +64,9 @@ class Inconsistencies(UtilityMeasure):
             influence=0,
             facts={
                 "records that break a rule": OfRelease(count),
-                "by rule": OfOriginal({rule: int(one.sum()) for rule, one in broken.items()}),  # rules may name cells
+                "by rule": OfOriginal(
+                    {rule: int(breaking.sum()) for rule, breaking in broken.items()}
+                ),  # rules may name cells
                 **(
                     {}
                     if before is None

@@ -164,14 +164,14 @@ def in_parts(before: Variable, after: Variable, bins: int) -> Coded:
     if not before.continuous:
         x, y = joint_codes(before, after)
         return x + 1, y + 1
-    known, others = before.values[~before.missing], after.values[~after.missing]
-    values = np.unique(known)
+    cells, others = before.values[~before.missing], after.values[~after.missing]
+    values = np.unique(cells)
     if not len(values):
         return parts_between(before, values), parts_between(after, values)
     below, above = bool((others < values[0]).any()), bool((others > values[-1]).any())
     if len(values) > bins:
         parts = bins - bool(before.missing.any() or after.missing.any()) - below - above
-        quantiles = np.quantile(known, np.arange(1, parts) / parts, method="higher")
+        quantiles = np.quantile(cells, np.arange(1, parts) / parts, method="higher")
         values = np.unique([*([values[0]] if below else []), *quantiles, values[-1]])
     elif below:
         values = np.append(np.nextafter(values[0], -np.inf), values)

@@ -193,16 +193,16 @@ class _Stack:
         n = len(before) + len(after)
         numbers, blocks = [], []
         for name in names:
-            one, other = before[name], after[name]
-            if one.continuous and other.continuous:
-                values = np.concatenate([one.values, other.values])
+            first, second = before[name], after[name]
+            if first.continuous and second.continuous:
+                values = np.concatenate([first.values, second.values])
                 missing = np.isnan(values)
                 values = np.where(missing, np.nanmedian(values) if not missing.all() else 0.0, values)
                 numbers.append(_scaled(values, scale, len(before)))
                 if missing.any():
                     blocks.append(missing[:, None].astype(np.float64))
             else:
-                codes = _codes(one, other)
+                codes = _codes(first, second)
                 present = np.unique(codes)[1:]
                 blocks.append((codes[:, None] == present).astype(np.float64))
         return cls(numbers=np.column_stack(numbers) if numbers else np.empty((n, 0)), blocks=tuple(blocks))
@@ -259,11 +259,11 @@ def _scaled(values: Floats, scale: str, first: int) -> Floats:
     return values
 
 
-def _codes(one: Variable, other: Variable) -> Longs:
+def _codes(first: Variable, second: Variable) -> Longs:
     """Codes into the categories of both tables; a missing value, and a number beside categories, is one of its own."""
-    labels = [_labels(variable) for variable in (one, other)]
-    known = {label: i for i, label in enumerate(dict.fromkeys(labels[0] + labels[1]))}
-    return np.array([known[label] for part in labels for label in part], dtype=np.int64)
+    labels = [_labels(variable) for variable in (first, second)]
+    code_of = {label: i for i, label in enumerate(dict.fromkeys(labels[0] + labels[1]))}
+    return np.array([code_of[label] for part in labels for label in part], dtype=np.int64)
 
 
 def _labels(variable: Variable) -> list[Any]:

@@ -68,21 +68,21 @@ class SubgroupMeans(OfColumns):
 
 
 def _varies(variable: Variable) -> bool:
-    known = variable.values[~variable.missing]
-    return len(known) > 1 and bool(np.ptp(known) > 0)
+    present = variable.values[~variable.missing]
+    return len(present) > 1 and bool(np.ptp(present) > 0)
 
 
 def _scaled(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    known = x[~np.isnan(x)]
-    middle = float(np.median(known))
-    spread = float((known - middle).std(ddof=1))
+    present = x[~np.isnan(x)]
+    middle = float(np.median(present))
+    spread = float((present - middle).std(ddof=1))
     return (x - middle) / spread, (y - middle) / spread
 
 
 def _means(values: Floats, codes: Longs, count: int) -> Floats:
     """Shape (count,); mean of each subgroup, the overall one where a subgroup has no value."""
-    known = (codes >= 0) & ~np.isnan(values)
-    sizes = np.bincount(codes[known], minlength=count)[:count]
-    sums = np.bincount(codes[known], weights=values[known], minlength=count)[:count]
+    present = (codes >= 0) & ~np.isnan(values)
+    sizes = np.bincount(codes[present], minlength=count)[:count]
+    sums = np.bincount(codes[present], weights=values[present], minlength=count)[:count]
     overall = float(values[~np.isnan(values)].mean())
     return np.asarray(np.where(sizes > 0, sums / np.maximum(sizes, 1), overall))

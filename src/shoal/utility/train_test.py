@@ -65,8 +65,8 @@ class TrainTest(UtilityMeasure):
             raise NoFigure("The target holds numbers in one table and labels in the other.")
         x, z = embedded(original, released, features, place)
         truth, learned = _targets(original[self.target], released[self.target])
-        known = [np.flatnonzero(_present(values)) for values in (truth, learned)]
-        kept, trained = (rows[drawn_rows(rng, len(rows), self.sample)] for rows in known)
+        present = [np.flatnonzero(_present(values)) for values in (truth, learned)]
+        kept, trained = (rows[drawn_rows(rng, len(rows), self.sample)] for rows in present)
         if min(len(kept), len(trained)) < 2 * self.folds:
             raise NoFigure(f"There are fewer than {2 * self.folds} records with a target in one of the tables.")
         if len(np.unique(truth[kept])) < 2:

@@ -175,13 +175,13 @@ SYNONYMS = {
 """Words of sdcMicro, ARX and the literature, without their case and signs, and what they are called here."""
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> str:
+def unknown(kind: str, name: object, possible: Iterable[str]) -> str:
     """The sentence for a name that does not exist, with the nearest one that does."""
     from difflib import get_close_matches
 
-    names = sorted(known)
+    names = sorted(possible)
     word = "".join(sign for sign in str(name).lower() if sign.isalnum())
-    meant = [one for one in SYNONYMS.get(word, ()) if one in names]
+    meant = [synonym for synonym in SYNONYMS.get(word, ()) if synonym in names]
     close = meant or get_close_matches(str(name), names, n=1)
     hint = f" did you mean '{close[0]}'?" if close else ""
     end = ";" if hint else "."

@@ -328,8 +328,8 @@ def _spelled(value: Any) -> Any:
     """A parameter as a plan gives it: methods, and lists of them, by what makes them again."""
     if hasattr(value, "method_name"):
         return spec_of(value)
-    if isinstance(value, tuple) and any(hasattr(one, "method_name") for one in value):
-        return [_spelled(one) for one in value]
+    if isinstance(value, tuple) and any(hasattr(item, "method_name") for item in value):
+        return [_spelled(item) for item in value]
     return value
 
 
@@ -345,7 +345,7 @@ class _Nested(Method):
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """The schema of what a plan may say: a name, or a mapping with the name under `method`."""
-        names = {"enum": [known.name for known in registered(self.kind)]}
+        names = {"enum": [entry.name for entry in registered(self.kind)]}
         return {"anyOf": [names, {"type": "object", "properties": {"method": names}, "required": ["method"]}]}
 
 

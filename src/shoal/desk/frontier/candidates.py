@@ -49,9 +49,9 @@ class Candidate:
     method: str
     plan: Plan
 
-    def said(self, of_findings: Sequence[T], axis: Measure) -> T | None:
+    def value_of(self, of_findings: Sequence[T], axis: Measure) -> T | None:
         """What a sequence, in the order of the findings, holds for a measure; None where there are no findings."""
-        taken = (one for measure, one in zip(taken_by(self.plan), of_findings) if measure.same_as(axis))
+        taken = (value for measure, value in zip(taken_by(self.plan), of_findings) if measure.same_as(axis))
         return next(taken, None)
 
 
@@ -196,8 +196,8 @@ def _combinations(
         kind = next((r for r in ("partition", "mask") if r in step), None)
         if kind is None:
             raise PlanError(f"explore: a step of '{name}' must name a partition or a mask.")
-        known = entry(kind, step[kind]).parameters
-        for key in known:
+        parameters = entry(kind, step[kind]).parameters
+        for key in parameters:
             if key in step and isinstance(step[key], list) and not _takes_lists(kind, step[kind], key):
                 open_places.append((number, key, step[key]))
             elif key not in step and key in ranges:

@@ -52,7 +52,7 @@ class Point:
 
 
 def point_of(candidate: Candidate, result: Result, axes: Axes) -> Point:
-    risk, utility = (candidate.said(result["values"], axis) for axis in axes.both)
+    risk, utility = (candidate.value_of(result["values"], axis) for axis in axes.both)
     reason = result["reason"]
     if not reason and (risk is None or utility is None):
         lacking = axes.risk if risk is None else axes.utility

@@ -210,8 +210,8 @@ def _reporting(progress: Progress | None) -> Iterator[Progress]:
 
 def _direction(tried: Iterable[tuple[Candidate, Result]], axis: Measure) -> Better:
     """Whether lower or higher is better, as the measure itself said."""
-    said = (candidate.said(result["better"], axis) for candidate, result in tried)
-    return next((better for better in said if better), axis.better)
+    directions = (candidate.value_of(result["better"], axis) for candidate, result in tried)
+    return next((better for better in directions if better), axis.better)
 
 
 def _beside(original: Microdata, plan: Plan) -> Iterator[str]:
@@ -222,9 +222,9 @@ def _beside(original: Microdata, plan: Plan) -> Iterator[str]:
     for measure in plan.measures:
         for name, marker in holds(type(measure)).items():
             value = getattr(measure, name)
-            for one in value if isinstance(value, tuple) else (value,):
-                if isinstance(marker, TablePath) and isinstance(one, (str, Path)):
-                    path = plan.folder / one
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(marker, TablePath) and isinstance(item, (str, Path)):
+                    path = plan.folder / item
                     yield sha256_of(path)
 
 

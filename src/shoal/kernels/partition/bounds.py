@@ -118,14 +118,14 @@ def relaxation(
     precision
         Stop when the bound is within this share of the program's optimum.
     """
-    known = {group: loss_of(x, group) for group in columns}
+    losses = {group: loss_of(x, group) for group in columns}
     best = _neighbour_prices(x, k)
     value, step = np.inf, FIRST_STEP
     least = SLACK * max(float(best.mean()), 1e-300)
     for number in range(rounds):
         if progress is not None:
             progress(number / rounds)
-        groups, costs = list(known), np.array(list(known.values()))
+        groups, costs = list(losses), np.array(list(losses.values()))
         value, prices = _restricted(groups, costs, len(x))
         if value - best.sum() <= precision * value or step < 1e-3:
             break
@@ -137,10 +137,10 @@ def relaxation(
             best, step = asked - below.shortfall, min(2 * FIRST_STEP, 1.1 * step)
         if below.complete and not below.groups:
             step = min(1.0, 1.5 * step)
-        known.update({group: loss_of(x, group) for group in _chosen(below.groups, below.reduced, len(x))})
+        losses.update({group: loss_of(x, group) for group in _chosen(below.groups, below.reduced, len(x))})
     bound = max(0.0, float(best.sum()) - len(x) / k * least)
     return Relaxation(
-        bound=bound, value=float(value), prices=best, groups=tuple(known), costs=np.array(list(known.values()))
+        bound=bound, value=float(value), prices=best, groups=tuple(losses), costs=np.array(list(losses.values()))
     )
 
 
@@ -190,8 +190,8 @@ def cheapest(
     None where branch and bound (HiGHS) found none within its number of nodes. Where `start`, a partition of groups
     given, is known, the answer costs no more than it does.
     """
-    scale, known = float(costs.mean()) or 1.0, set(start)
-    from_there = [float(group in known) for group in groups] if known else None
+    scale, started = float(costs.mean()) or 1.0, set(start)
+    from_there = [float(group in started) for group in groups] if started else None
     limits = {"mip_max_nodes": nodes, "mip_rel_gap": 1e-6}
     solution = milp(costs / scale, _covering(groups, n), 1, 1, high=1, start=from_there, **limits)
     if solution.x is None:

@@ -152,7 +152,7 @@ def link_columns(
     for before, after in zip(x, y):
         own += (after[rows] - before[truth]) ** 2
     return _chances(
-        y_ids, np.sqrt(own, out=own), lambda asked, known: _nearest(points, _matrix(y, rows[asked]), most, known)
+        y_ids, np.sqrt(own, out=own), lambda asked, limits: _nearest(points, _matrix(y, rows[asked]), most, limits)
     )
 
 
@@ -216,9 +216,9 @@ def _chances(ids: Longs, own: Floats, search: Callable[[Longs, Floats], Neighbou
     first = classes.first_rows(of_row.astype(np.int64), len(sizes))
     order = ints(np.argsort(first))
     first = first[order]
-    known = np.full(len(sizes), np.inf)
-    np.minimum.at(known, of_row, own)
-    near, tied = search(first, known[order])[:2]
+    limits = np.full(len(sizes), np.inf)
+    np.minimum.at(limits, of_row, own)
+    near, tied = search(first, limits[order])[:2]
     answered = len(of_row) if len(near) == len(sizes) else int(first[len(near)])
     place = np.empty(len(sizes), dtype=np.int32)
     place[order] = np.arange(len(sizes))
@@ -231,12 +231,12 @@ def _reach(nearest: Floats) -> Floats:
     return nearest + TIE * (1.0 + nearest)
 
 
-def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT, known: Floats | None = None) -> Neighbours:
+def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT, limits: Floats | None = None) -> Neighbours:
     """Neighbours of each query or the first ones; where one is known at a distance that is beaten, of any nearer."""
     each = PAIR * len(points.points)
-    known = np.full(len(queries), np.inf) if known is None else known
+    limits = np.full(len(queries), np.inf) if limits is None else limits
     near, tied, lowest, looked = _native.nearest(
-        points.points, points.sizes, queries, known, TIE, most, math.ceil(each)
+        points.points, points.sizes, queries, limits, TIE, most, math.ceil(each)
     )
     rest = queries[len(near) : len(near) + max(0, int((most - looked) / each))]
     if len(rest):

@@ -47,11 +47,11 @@ class Column:
             codes = np.where(missing, count, values).astype(np.float64)
             return cls(variable=variable, parts=(Part(values=codes, levels=count + 1),))
         numbers = np.where(missing, np.nan, values).astype(np.float64)
-        known = Part(values=numbers, levels=0, continuous=variable.continuous, after_kind=bool(missing.any()))
+        numeric = Part(values=numbers, levels=0, continuous=variable.continuous, after_kind=bool(missing.any()))
         if not missing.any():
-            return cls(variable=variable, parts=(known,))
+            return cls(variable=variable, parts=(numeric,))
         kind = Part(values=missing.astype(np.float64), levels=2)
-        return cls(variable=variable, parts=(kind, known), kinds=np.array([-1]))
+        return cls(variable=variable, parts=(kind, numeric), kinds=np.array([-1]))
 
     @classmethod
     def _of_text(cls, variable: Variable) -> "Column":
@@ -62,8 +62,8 @@ class Column:
         for number, code in enumerate(others):
             kind[codes == code] = number + 1
         values = np.append(numbers, np.nan)[codes]
-        known = Part(values=values, levels=0, continuous=True, after_kind=len(others) > 0)
-        parts = (Part(values=kind, levels=len(others) + 1), known) if len(others) else (known,)
+        numeric = Part(values=values, levels=0, continuous=True, after_kind=len(others) > 0)
+        parts = (Part(values=kind, levels=len(others) + 1), numeric) if len(others) else (numeric,)
         return cls(variable=variable, parts=parts, kinds=others.astype(np.int64), numbers=numbers)
 
     def written(self, features: list[Floats]) -> Variable:
@@ -78,15 +78,15 @@ class Column:
 
     def _text(self, features: list[Floats], places: int) -> Variable:
         """Numbers as text again; those that the column has not become new categories."""
-        known = ~np.isnan(features[-1])
-        texts = [f"{value:.{places}f}" for value in features[-1][known]]
+        present = ~np.isnan(features[-1])
+        texts = [f"{value:.{places}f}" for value in features[-1][present]]
         place: dict[Any, int] = {str(category): code for code, category in enumerate(self.variable.categories)}
         for text in texts:
             place.setdefault(text, len(place))
-        codes = np.full(len(known), -1, dtype=np.int64)
-        codes[known] = [place[text] for text in texts]
+        codes = np.full(len(present), -1, dtype=np.int64)
+        codes[present] = [place[text] for text in texts]
         if self.kinds is not None and len(self.kinds):
-            codes[~known] = self.kinds[features[0][~known].astype(np.int64) - 1]
+            codes[~present] = self.kinds[features[0][~present].astype(np.int64) - 1]
         added = tuple(place)[len(self.variable.categories) :]
         return replace(self.variable, values=ints(codes), categories=(*self.variable.categories, *added))
 

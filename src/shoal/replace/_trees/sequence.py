@@ -37,10 +37,10 @@ class Model:
     @classmethod
     def of(cls, part: Part, at: Longs, features: Features | None, rules: Rules, rng: Generator) -> "Model":
         own = part.values[at]
-        known = np.flatnonzero(~np.isnan(own))
-        if features is not None and len(known) < len(own):
-            features = features.take(known) if len(known) else None
-        values = own[known]
+        present = np.flatnonzero(~np.isnan(own))
+        if features is not None and len(present) < len(own):
+            features = features.take(present) if len(present) else None
+        values = own[present]
         y = ints(values) if part.levels else values
         donors = Donors.of(y, part.levels, features, rules.growing, rng)
         return cls(part=part, values=values, donors=donors, smooth=rules.smooth and part.continuous)

@@ -92,8 +92,8 @@ def _instead(kind: str, *scales: Scales) -> str:
 def _requirements(plan: Plan) -> Iterator[str]:
     for model in plan.requirements:
         if not isinstance(model, ClassModel):
-            known = ", ".join(entry.name for entry in registered("privacy") if entry.cls.scales == "classes")
-            yield f"The requirement {model.method_name} is proved only on a whole table; on any are: {known}."
+            provable = ", ".join(entry.name for entry in registered("privacy") if entry.cls.scales == "classes")
+            yield f"The requirement {model.method_name} is proved only on a whole table; on any are: {provable}."
         elif unseen := [name for name in model.identifiers if name not in plan.pseudonyms]:
             yield f"The values of '{unseen[0]}' are counted only where it is released. {WHOSE}"
 

@@ -258,7 +258,7 @@ def _write_blanked(
         )
         renamed = drawn.rename({_lost(name): _drawn(name) for name in keys})
         joined = joined.join(renamed, on=(NUMBER, PLACE), how="left", maintain_order="left")
-        blank = {name: known | pl.col(_drawn(name)).fill_null(False) for name, known in blank.items()}
+        blank = {name: anyway | pl.col(_drawn(name)).fill_null(False) for name, anyway in blank.items()}
     new = joined.with_columns(pl.when(~blank[name]).then(pl.col(name)).alias(name) for name in keys)
     write_part(new.select(chunk.columns), path)
 
@@ -298,8 +298,8 @@ def _touched(chunk: pl.DataFrame, path: Path, keys: Sequence[str]) -> int:
 def _sources(stage: Stage, by: str, on: str) -> pl.DataFrame:
     """The cells of a column that stand beside known and missing cells of another."""
     pairs = combinations_of(stage, (by, on)).filter(pl.col(by).is_not_null())
-    known = pl.col(on).is_not_null()
-    return pairs.group_by(by).agg(known.any() & ~known.all()).filter(pl.col(on)).select(by).sort(by)
+    present = pl.col(on).is_not_null()
+    return pairs.group_by(by).agg(present.any() & ~present.all()).filter(pl.col(on)).select(by).sort(by)
 
 
 def _unit_sizes(stage: Stage, schema: Schema, released: Sequence[str], keys: Sequence[str]) -> dict[str, float]:
@@ -308,8 +308,8 @@ def _unit_sizes(stage: Stage, schema: Schema, released: Sequence[str], keys: Seq
     sizes = dict.fromkeys(keys, 1.0) if units else {}
     for by, on in open_pairs(stage, units, keys, partial(mostly_contradicted, units=units)):
         pairs = combinations_of(stage, (by, on))
-        known = pairs.drop_nulls().group_by(by).agg(pl.col(COUNT).sum().alias(START), pl.col(COUNT).max()).sort(by)
-        records, most = known[START].to_numpy(), known[COUNT].to_numpy()
+        counts = pairs.drop_nulls().group_by(by).agg(pl.col(COUNT).sum().alias(START), pl.col(COUNT).max()).sort(by)
+        records, most = counts[START].to_numpy(), counts[COUNT].to_numpy()
         wrong = int((records - most).sum())
         if (records > 1).any() and (not wrong or _with_exceptions(pairs, on, records, wrong)):
             sizes[on] = max(sizes[on], stage.records / max(pairs[by].n_unique(), 1))

@@ -75,8 +75,8 @@ def _units(stage: Stage, schema: Schema) -> tuple[Longs, Longs]:
     )
     if not homes:
         return np.arange(stage.records, dtype=np.int64), stratum
-    known = pl.concat([chunk.select(homes) for chunk in stage.chunks(homes)]).to_series()
-    first = known.to_frame().with_row_index(ROW).group_by(known.name, maintain_order=True).agg(pl.col(ROW).first())
-    numbered = first.select(known.name).with_row_index(HOME)
-    units = known.to_frame().join(numbered, on=known.name, how="left", nulls_equal=True, maintain_order="left")
+    cells = pl.concat([chunk.select(homes) for chunk in stage.chunks(homes)]).to_series()
+    first = cells.to_frame().with_row_index(ROW).group_by(cells.name, maintain_order=True).agg(pl.col(ROW).first())
+    numbered = first.select(cells.name).with_row_index(HOME)
+    units = cells.to_frame().join(numbered, on=cells.name, how="left", nulls_equal=True, maintain_order="left")
     return units[HOME].to_numpy().astype(np.int64), stratum[first[ROW].to_numpy()]

@@ -32,14 +32,14 @@ class Rounding:
     ----------
     own
         Decimals that averages get, those that their columns came in with.
-    said
+    planned
         Decimals that the plan gives.
     types
         Of the columns with these, as they came in.
     """
 
     own: Mapping[str, int]
-    said: Mapping[str, int]
+    planned: Mapping[str, int]
     types: Mapping[str, pl.DataType]
 
     def rounded(self, chunk: pl.DataFrame, schema: Schema) -> pl.DataFrame:
@@ -49,11 +49,11 @@ class Rounding:
             if chunk.schema.get(name) == pl.Float64:
                 variable = to_decimals(numbers(chunk[name], schema.columns[name]), places)
                 columns.append(pl.Series(name, variable.values).fill_nan(None))
-        for name, places in self.said.items():
+        for name, places in self.planned.items():
             if chunk.schema.get(name) == pl.Float64:
                 like = nw.from_native(pl.Series(name, [], dtype=self.types[name]), series_only=True)
                 variable = numbers(chunk[name], schema.columns[name])
-                series = decode(variable, like, "polars", decimals=places, known=()).to_native()
+                series = decode(variable, like, "polars", decimals=places, labels=()).to_native()
                 columns.append(series if places == 0 else series.cast(pl.Float64))
         return chunk.with_columns(columns)
 
@@ -164,12 +164,12 @@ def _in_released_order(end: End) -> Path:
 
 def _whole_numbers(run: Run, files: list[Path]) -> list[str]:
     """Columns of floats that hold whole numbers only, and some."""
-    known: set[str] = set()
+    floats: set[str] = set()
     fractional: set[str] = set()
     for some, others in run.engine.each(_kinds_of_numbers, files):
-        known |= some
+        floats |= some
         fractional |= others
-    return sorted(known - fractional)
+    return sorted(floats - fractional)
 
 
 def _kinds_of_numbers(file: Path) -> tuple[set[str], set[str]]:

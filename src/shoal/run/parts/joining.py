@@ -45,10 +45,10 @@ def merged_order(orders: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     after: dict[Any, dict[Any, None]] = {category: {} for order in orders for category in order}
     before = dict.fromkeys(after, 0)
     for order in dict.fromkeys(orders):
-        for one, other in zip(order, order[1:]):
-            if other not in after[one]:
-                after[one][other] = None
-                before[other] += 1
+        for label, later in zip(order, order[1:]):
+            if later not in after[label]:
+                after[label][later] = None
+                before[later] += 1
     out: list[Any] = []
     ready = [category for category, count in before.items() if not count]
     while ready:

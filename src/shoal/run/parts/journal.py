@@ -52,7 +52,7 @@ class Journal:
         FileError
             If the folder is someone else's, or cannot be written.
         """
-        said = json.dumps(run, sort_keys=True)
+        text = json.dumps(run, sort_keys=True)
         try:
             if folder.exists() and not folder.is_symlink() and folder.stat().st_uid == os.getuid():
                 if cls.is_of(folder, run):
@@ -61,7 +61,7 @@ class Journal:
                 shutil.rmtree(folder)
             folder.mkdir(mode=0o700)
             with _put_at(folder / NAME) as temporary:
-                temporary.write_text(said, encoding="utf-8")
+                temporary.write_text(text, encoding="utf-8")
         except OSError as error:
             raise FileError(
                 f"The folder of the run, '{folder}', cannot be written ({error.strerror}). Make room, or choose "

@@ -159,8 +159,8 @@ def _rounding(run: Run, before: Stage, averaged: set[str], changed: set[str]) ->
         for name in own:
             own[name] += seen[name]
     decimals = {name: places for name, counts in own.items() if (places := decimals_among(counts))}
-    said = {name: places for name, places in schema.decimals.items() if name in continuous}
-    return Rounding(own=decimals, said=said, types={name: types[name] for name in said})
+    planned = {name: places for name, places in schema.decimals.items() if name in continuous}
+    return Rounding(own=decimals, planned=planned, types={name: types[name] for name in planned})
 
 
 def _decimals(chunk: pl.DataFrame, columns: Mapping[str, Column]) -> dict[str, Longs]:

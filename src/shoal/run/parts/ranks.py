@@ -65,18 +65,18 @@ class Keys:
 
     def counts(self, chunk: pl.DataFrame) -> Longs:
         """Shape (s,); known cells of a part in each stratum."""
-        known = ~self.variable(chunk).missing
-        return np.bincount(self.strata.of_records(chunk)[known], minlength=len(self.strata.counts)).astype(np.int64)
+        present = ~self.variable(chunk).missing
+        return np.bincount(self.strata.of_records(chunk)[present], minlength=len(self.strata.counts)).astype(np.int64)
 
     def some(self, chunk: pl.DataFrame, number: int, rows: Longs) -> pl.DataFrame:
         """The keys of some records of a part, ascending."""
         chosen = chunk[rows.tolist()]
         variable = self.variable(chosen)
-        known = np.flatnonzero(~variable.missing)
+        present = np.flatnonzero(~variable.missing)
         keys = {
-            STRATUM: self.strata.of_records(chosen)[known],
-            VALUE: variable.values[known],
-            ROW: rows[known] + self.starts[number],
+            STRATUM: self.strata.of_records(chosen)[present],
+            VALUE: variable.values[present],
+            ROW: rows[present] + self.starts[number],
         }
         order = _order(keys[STRATUM], keys[VALUE])
         return pl.DataFrame({name: cells[order] for name, cells in keys.items()})

@@ -45,7 +45,7 @@ def after_sorting(run: Run, number: int, step: Step, stage: Stage, schema: Schem
         step.method.check_ranked(key.variable(empty))
     rng = run.generator(number)
     counts = [np.sum(list(stage.each(key.counts, key.columns)), axis=0).tolist() for key in keys]
-    pairings = [[step.method.pairing(key.name, n, rng) for n in known] for key, known in zip(keys, counts)]
+    pairings = [[step.method.pairing(key.name, n, rng) for n in by_stratum] for key, by_stratum in zip(keys, counts)]
     alone: dict[str, int] = {}
     values: dict[str, Path] = {}
     for i, (key, pairing) in enumerate(zip(keys, pairings)):

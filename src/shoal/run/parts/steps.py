@@ -254,9 +254,9 @@ def _joined_with_next(jobs: Sequence[PartJob], chosen: set[int]) -> tuple[list[P
     return out, again
 
 
-def _united(one: PartJob, other: PartJob, number: int) -> PartJob:
-    out = one.out.with_name(f"part-{number:05d}.parquet")
-    return PartJob(number=number, paths=(*one.paths, *other.paths), out=out)
+def _united(first: PartJob, second: PartJob, number: int) -> PartJob:
+    out = first.out.with_name(f"part-{number:05d}.parquet")
+    return PartJob(number=number, paths=(*first.paths, *second.paths), out=out)
 
 
 def _treated(run: Run, step: Step, work: StepWork, jobs: list[PartJob], count: int) -> Iterator[PartDone]:
@@ -275,7 +275,7 @@ def _treated(run: Run, step: Step, work: StepWork, jobs: list[PartJob], count: i
 
 def _joined_schema(step: Step, done: Sequence[PartDone]) -> Schema:
     """Columns as all parts describe them; the order of categories is the step's own, or suits that of every part."""
-    known = step.method.labels_in_order if isinstance(step, MaskStep) else ()
+    labels = step.method.labels_in_order if isinstance(step, MaskStep) else ()
     described: dict[str, Column] = {}
     for name in done[0].described:
         columns = [part.described[name] for part in done if part.records]
@@ -283,9 +283,9 @@ def _joined_schema(step: Step, done: Sequence[PartDone]) -> Schema:
         if column.level == "ordinal":
             orders = [c.order or () for c in columns]
             present = {label for order in orders for label in order}
-            order = tuple(label for label in known if label in present)
+            order = tuple(label for label in labels if label in present)
             column = column.model_copy(
-                update={"order": order if present and present <= set(known) else merged_order(orders)}
+                update={"order": order if present and present <= set(labels) else merged_order(orders)}
             )
         described[name] = column
     return Schema.model_construct(root=described)

@@ -174,13 +174,13 @@ def _put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
         shutil.rmtree(old)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(first: Path, second: Path) -> bool:
     """Swap two directories in one step where the system can (Linux)."""
     import ctypes
 
     with suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None, use_errno=True)
-        return bool(libc.renameat2(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0)
+        return bool(libc.renameat2(AT_FDCWD, os.fsencode(first), AT_FDCWD, os.fsencode(second), RENAME_EXCHANGE) == 0)
     return False
 
 

@@ -107,10 +107,10 @@ def _is_hidden(below: Path) -> bool:
 
 def _refuse_twice(data: str | Path, files: list[Path]) -> None:
     """Refuse files of which two are one, through links: its records would be there twice, as if they were others."""
-    known: dict[tuple[int, int], Path] = {}
+    files_at: dict[tuple[int, int], Path] = {}
     for file in sorted(files):
         state = file.stat()
-        if (other := known.setdefault((state.st_dev, state.st_ino), file)) != file:
+        if (other := files_at.setdefault((state.st_dev, state.st_ino), file)) != file:
             raise FileError(
                 f"'{data}' holds one file under two names, '{other}' and '{file}', so its records would count twice. "
                 f"Take the links away, or name a pattern that fits one of the names."

@@ -199,10 +199,10 @@ def _labels_of_stata(
     """Stata labels whole numbers only, and letters beside them."""
     labels = {}
     for name, codes in labels_of_cells(table.frame, table.value_labels, reasons).items():
-        known = letters.get(name, {})
+        letter_of = letters.get(name, {})
         if table.frame[name].dtype.is_integer():
-            labels[name] = {known.get(code_text(code), code): label for code, label in codes.items()}
-    missing = {name: sorted(known.values()) for name, known in letters.items()}
+            labels[name] = {letter_of.get(code_text(code), code): label for code, label in codes.items()}
+    missing = {name: sorted(letter_of.values()) for name, letter_of in letters.items()}
     return {"variable_value_labels": _cut("dta", labels), "missing_user_values": missing}
 
 

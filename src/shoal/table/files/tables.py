@@ -271,30 +271,30 @@ def lost_columns(written: pl.DataFrame, back: pl.DataFrame) -> list[str]:
     ]
 
 
-def _kept(one: pl.Series, other: pl.Series) -> bool:
+def _kept(released: pl.Series, back: pl.Series) -> bool:
     try:
-        return _equal(one, other)
+        return _equal(released, back)
     except pl.exceptions.PolarsError:  # cells of types that have nothing in common
         return False
 
 
-def _equal(one: pl.Series, other: pl.Series) -> bool:
-    if one.dtype == pl.Float32 and other.dtype.is_numeric():
-        other = other.cast(pl.Float32)
-    if one.dtype.is_temporal() and other.dtype == pl.String:
-        written = pl.read_csv(BytesIO(with_stamps(one.to_frame()).write_csv().encode()), infer_schema=False)
-        return written.to_series().equals(other, check_names=False)
-    if one.dtype == pl.Boolean and other.dtype.is_numeric():
-        one = one.cast(pl.Int8)  # statistical formats hold truth as 1 and 0
-    if one.dtype.is_numeric() and (other.dtype.is_numeric() or other.null_count() == len(other)):
-        numbers = [c.cast(pl.Float64).fill_null(float("nan")).to_numpy() for c in (one, other)]
+def _equal(released: pl.Series, back: pl.Series) -> bool:
+    if released.dtype == pl.Float32 and back.dtype.is_numeric():
+        back = back.cast(pl.Float32)
+    if released.dtype.is_temporal() and back.dtype == pl.String:
+        written = pl.read_csv(BytesIO(with_stamps(released.to_frame()).write_csv().encode()), infer_schema=False)
+        return written.to_series().equals(back, check_names=False)
+    if released.dtype == pl.Boolean and back.dtype.is_numeric():
+        released = released.cast(pl.Int8)  # statistical formats hold truth as 1 and 0
+    if released.dtype.is_numeric() and (back.dtype.is_numeric() or back.null_count() == len(back)):
+        numbers = [c.cast(pl.Float64).fill_null(float("nan")).to_numpy() for c in (released, back)]
         return bool(np.allclose(numbers[0], numbers[1], rtol=1e-12, atol=0.0, equal_nan=True))
-    if one.dtype == other.dtype and one.dtype.is_temporal():
-        return one.equals(other, check_names=False)
-    if one.dtype.is_temporal() and other.dtype.is_temporal():
-        return one.cast(pl.Datetime("us")).equals(other.cast(pl.Datetime("us")), check_names=False)
+    if released.dtype == back.dtype and released.dtype.is_temporal():
+        return released.equals(back, check_names=False)
+    if released.dtype.is_temporal() and back.dtype.is_temporal():
+        return released.cast(pl.Datetime("us")).equals(back.cast(pl.Datetime("us")), check_names=False)
     texts = [
         c.cast(pl.String).fill_null("").str.to_lowercase() if c.dtype == pl.Boolean else c.cast(pl.String).fill_null("")
-        for c in (one, other)
+        for c in (released, back)
     ]
     return texts[0].equals(texts[1], check_names=False)

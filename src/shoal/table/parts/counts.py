@@ -57,7 +57,7 @@ class CountedTable:
         asked = [f"count({column})" for column in columns.values()]
         asked += [f"count_if({columns[name]} = 0 AND signbit({columns[name]}))" for name in floats]
         records, *seen = connection.sql(f"FROM given SELECT count(*), {', '.join(asked)}").fetchall()[0]
-        known, signed = dict(zip(types, seen)), dict(zip(floats, seen[len(types) :]))
+        present, signed = dict(zip(types, seen)), dict(zip(floats, seen[len(types) :]))
         cells = {n: (f"c{j}", f"s{j}") if signed.get(n) else (f"c{j}",) for j, n in enumerate(types)}
         shown = [f"{column} AS c{j}" for j, column in enumerate(columns.values())]
         shown += [f"signbit({columns[name]}) AS {sign}" for name, (_, *signs) in cells.items() for sign in signs]
@@ -66,7 +66,7 @@ class CountedTable:
             connection=connection,
             types=types,
             records=records,
-            lacking={name: records - known[name] for name in types},
+            lacking={name: records - present[name] for name in types},
             cells=cells,
         )
 
@@ -131,8 +131,8 @@ class CountedClasses:
         """The distinct cells of a column, in the order of their numbers; a missing one comes last."""
         cell = self.table.cells[name][0]
         self._members  # noqa: B018 - makes the table
-        known = self.table.cells_and_numbers(f"FROM of_{cell} SELECT {cell} ORDER BY rowid", [name])[0][name]
-        return known.extend_constant(None, 1) if self.table.lacking[name] else known
+        cells = self.table.cells_and_numbers(f"FROM of_{cell} SELECT {cell} ORDER BY rowid", [name])[0][name]
+        return cells.extend_constant(None, 1) if self.table.lacking[name] else cells
 
     def entries(self, name: str, low: int, high: int) -> tuple[Longs, Longs, Longs | None]:
         """Each of shape (P,): the class of each entry, counted from `low`, the number of its cell, and its records.
@@ -150,9 +150,9 @@ class CountedClasses:
     def different(self, names: Sequence[str], low: int, high: int) -> Longs:
         """Shape (C,); how many different cells some classes have in columns, those with a missing one left out."""
         cells = [self.table.cells[name][0] for name in names]
-        known = " AND ".join(f"{cell} IS NOT NULL" for cell in cells)
+        present = " AND ".join(f"{cell} IS NOT NULL" for cell in cells)
         self._members  # noqa: B018 - makes the table
-        query = f"FROM members SELECT DISTINCT class, {', '.join(cells)} {_between('class', low, high)} AND {known}"
+        query = f"FROM members SELECT DISTINCT class, {', '.join(cells)} {_between('class', low, high)} AND {present}"
         query = f"FROM ({query}) SELECT class - {low} AS class, count(*) AS n GROUP BY class"
         seen = self.table.cells_and_numbers(query)[1]
         counts = np.zeros(high - low, dtype=np.int64)

@@ -147,21 +147,21 @@ MISSING = ", ".join(f"'{mark}'" for mark in MISSING_AMONG_NUMBERS)
 def _tests(column: str) -> list[str]:
     """Conditions whose cells are counted, in the order in which `_typed` takes the counts."""
     bare = f"trim({column})"
-    known = f"{bare} IS NOT NULL AND {bare} NOT IN ({MISSING})"
-    forms = [f"{known} AND regexp_matches({bare}, '{form}')" for form in (NUMBER, WHOLE, WRITTEN_CODE, TOO_LONG)]
+    present = f"{bare} IS NOT NULL AND {bare} NOT IN ({MISSING})"
+    forms = [f"{present} AND regexp_matches({bare}, '{form}')" for form in (NUMBER, WHOLE, WRITTEN_CODE, TOO_LONG)]
     forms[1] += f" AND TRY_CAST({bare} AS BIGINT) IS NOT NULL"
     days = [
         f"regexp_full_match({column}, '{form}') AND TRY_CAST({column} AS {kind}) IS NOT NULL"
         for form, kind in ((DAY, "DATE"), *((form, "TIMESTAMP") for form in STAMPS))
     ]
-    return [known, *forms, f"{column} IS NOT NULL", *days, f"{column} LIKE '%000'"]
+    return [present, *forms, f"{column} IS NOT NULL", *days, f"{column} LIKE '%000'"]
 
 
 def _typed(column: str, counts: Sequence[int]) -> str:
-    known, numbers, whole, codes, too_long, cells, dates, seconds, milliseconds, microseconds, coarser = counts
-    if known and numbers == known and not codes and (whole == known or not too_long):
+    present, numbers, whole, codes, too_long, cells, dates, seconds, milliseconds, microseconds, coarser = counts
+    if present and numbers == present and not codes and (whole == present or not too_long):
         bare = f"CASE WHEN trim({column}) IN ({MISSING}) THEN NULL ELSE trim({column}) END"
-        return f"CAST({bare} AS {'BIGINT' if whole == known else 'DOUBLE'}) AS {column}"
+        return f"CAST({bare} AS {'BIGINT' if whole == present else 'DOUBLE'}) AS {column}"
     if cells and dates == cells:
         return f"CAST({column} AS DATE) AS {column}"
     if cells and (seconds == cells or (cells in (milliseconds, microseconds) and coarser < cells)):

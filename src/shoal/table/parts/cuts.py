@@ -161,5 +161,5 @@ class Coordinates:
         if variable.name not in self.order:
             return variable
         places = self.order[variable.name]
-        known = np.array([*(places[c] for c in variable.categories), 0.0])
-        return replace(variable, level="continuous", values=known[variable.values], categories=(), scale="none")
+        values = np.array([*(places[c] for c in variable.categories), 0.0])
+        return replace(variable, level="continuous", values=values[variable.values], categories=(), scale="none")

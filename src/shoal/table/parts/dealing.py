@@ -69,9 +69,9 @@ class Dealing:
         """Blocks of about `size` records that lie near one another by some columns; by default of `block_size`."""
         names = whole.schema.names("stratum")
         strata = Strata.of(stage, names)
-        known = with_categories(stage, whole, by, folder)
+        described = with_categories(stage, whole, by, folder)
         empty = pl.DataFrame(schema=stage.schema)
-        coordinates = Coordinates.of(encoded(empty, known, folder)[1], by)
+        coordinates = Coordinates.of(encoded(empty, described, folder)[1], by)
         size = max(size or block_size(stage), -(-stage.records // MOST_BLOCKS))
         wanted = [max(int(count) // size, 1) for count in strata.counts]
         cuts = [Cuts()] * len(wanted)
@@ -81,11 +81,11 @@ class Dealing:
             for stratum, leaves in enumerate(wanted):
                 if leaves > 1:
                     rows = sample.filter(pl.Series(inside == stratum))
-                    points = np.vstack(list(coordinates.slices(encoded(rows, known, folder)[1])))
+                    points = np.vstack(list(coordinates.slices(encoded(rows, described, folder)[1])))
                     cuts[stratum] = Cuts.through(points, leaves)
         starts, blocks = _starts(strata.counts, cuts, size)
         dealing = cls(
-            whole=known,
+            whole=described,
             folder=folder,
             strata=strata,
             coordinates=coordinates,
@@ -93,7 +93,7 @@ class Dealing:
             cuts=tuple(cuts),
             blocks=blocks,
         )
-        return replace(dealing, homes=dealing._homes_in(stage)) if known.schema.names("household") else dealing
+        return replace(dealing, homes=dealing._homes_in(stage)) if described.schema.names("household") else dealing
 
     def dealt(self, chunk: pl.DataFrame, _: int) -> Dealt:
         """The records of a part, each with its block."""
@@ -104,8 +104,8 @@ class Dealing:
         alone = self._alone(chunk)
         if self.homes is None:
             return alone
-        known = chunk.select(self._home).join(self.homes, on=self._home, how="left", maintain_order="left")[HOME]
-        return known.fill_null(pl.Series(alone)).to_numpy()
+        homes = chunk.select(self._home).join(self.homes, on=self._home, how="left", maintain_order="left")[HOME]
+        return homes.fill_null(pl.Series(alone)).to_numpy()
 
     @property
     def _home(self) -> str:

@@ -59,8 +59,8 @@ class StageInPlace(Stage):
         files = ", ".join(text_in_sql(literal(path)) for path in dict.fromkeys(rows.path for rows in rows))
         table = connection.sql(f"FROM read_parquet([{files}], {rows[0].options}) SELECT {rows[0].cells}")
         cells = {name: name_in_sql(name) for name in self.types}
-        known = cells | {name: f"nullif({cells[name]}, 'nan') AS {cells[name]}" for name in self.strange}
-        return table.project(", ".join(known.values()))
+        projected = cells | {name: f"nullif({cells[name]}, 'nan') AS {cells[name]}" for name in self.strange}
+        return table.project(", ".join(projected.values()))
 
     def _reader(self, part: Chunk) -> Reader:  # type: ignore[override]
         return _Plain(part)

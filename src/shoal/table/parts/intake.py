@@ -109,9 +109,9 @@ def left_in_place(source: Source, schema: Schema, folder: Path, engine: Engine =
         return taken_in(source, schema, folder, engine, judged=True)[0]
     _check_names(source, schema)
     stage = StageInPlace.of_source(source, engine)
-    known: dict[str, set[int | None]] = {}
+    ways_of: dict[str, set[int | None]] = {}
     for chunk in source.ranges if stage.strange else ():
-        _note_ways_of_missing(_ways_of_missing(chunk.read(stage.strange)), known)
+        _note_ways_of_missing(_ways_of_missing(chunk.read(stage.strange)), ways_of)
     return stage
 
 
@@ -151,11 +151,11 @@ def _ways_of_missing(chunk: pl.DataFrame) -> dict[str, set[int | None]]:
     return ways
 
 
-def _note_ways_of_missing(ways: Mapping[str, set[int | None]], known: dict[str, set[int | None]]) -> None:
+def _note_ways_of_missing(ways: Mapping[str, set[int | None]], noted: dict[str, set[int | None]]) -> None:
     """Put the ways of a chunk to those of the chunks before; several of one column are an error."""
     for name, seen in ways.items():
-        known[name] = known.get(name, set()) | seen
-        if len(known[name]) > 1:
+        noted[name] = noted.get(name, set()) | seen
+        if len(noted[name]) > 1:
             raise DataError(
                 f"Column '{name}' has missing cells written in several ways (null, not-a-number of one kind or "
                 f"another), by which records can be told apart. {IN_MEMORY}"

@@ -119,10 +119,10 @@ class Tally:
     @property
     def counted(self) -> Counted:
         """All that was counted, in ascending order."""
-        known = self.cells.filter(pl.col(self.name).is_not_null()).sort(self.name)
+        cells = self.cells.filter(pl.col(self.name).is_not_null()).sort(self.name)
         missing = self.cells.filter(pl.col(self.name).is_null())[COUNT].sum()
-        counts = known[COUNT].to_numpy().astype(np.int64)
-        return Counted(cells=known[self.name], counts=counts, missing=int(missing))
+        counts = cells[COUNT].to_numpy().astype(np.int64)
+        return Counted(cells=cells[self.name], counts=counts, missing=int(missing))
 
 
 def counted(stage: Stage, name: str) -> Counted:
@@ -233,8 +233,8 @@ class WholeTable:
             columns[name] = moments.scaled(described[name].scale)
         for name in dict.fromkeys(counts):
             described[name], whole = whole_of(counted(stage, name), described[name], folder)
-            known = columns.get(name, WholeColumn())
-            columns[name] = replace(known, values=whole.values, counts=whole.counts, missing=whole.missing)
+            column_of = columns.get(name, WholeColumn())
+            columns[name] = replace(column_of, values=whole.values, counts=whole.counts, missing=whole.missing)
         return cls(schema=Schema.model_construct(root=described), columns=columns)
 
 

@@ -108,7 +108,7 @@ class Source:
             files=state,
             types_from_cells=text,
             ranges=tuple(ranges),
-            reading={name: said for name, said in (reading or {}).items() if said is not None} if text else {},
+            reading={name: value for name, value in (reading or {}).items() if value is not None} if text else {},
         )
 
     @property
