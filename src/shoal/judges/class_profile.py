@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.kernels.arrays import Longs
 from shoal.table.records import MissingCells, Records
 from shoal.vocabulary.facts import ByColumn, Count
 
@@ -48,14 +49,26 @@ class ClassProfile:
         names = records.quasi_identifiers
         if not len(records) or not names:
             return None
-        sizes = records.matching(names, missing)
-        bars = np.bincount(np.searchsorted(STARTS, sizes, "right") - 1, minlength=len(STARTS))
+        sizes, counts = np.unique(records.matching(names, missing), return_counts=True)
+        return cls.of_sizes(sizes, counts, missing)
+
+    @classmethod
+    def of_sizes(cls, sizes: Longs, counts: Longs, missing: MissingCells = "equal") -> "ClassProfile":
+        """The profile of a table with records.
+
+        Parameters
+        ----------
+        sizes, counts
+            Shape (S,), S > 0; sizes of classes, in any order and several times each, and the records of these classes.
+        """
+        bars = np.zeros(len(STARTS), dtype=np.int64)
+        np.add.at(bars, np.searchsorted(STARTS, sizes, "right") - 1, counts)
         ends = [*(start - 1 for start in STARTS[1:]), None]
         return cls(
             missing=missing,
-            records=len(records),
+            records=int(counts.sum()),
             smallest=int(sizes.min()),
-            fewer_than={k: int((sizes < k).sum()) for k in SMALLEST},
+            fewer_than={k: int(counts[sizes < k].sum()) for k in SMALLEST},
             sizes=tuple(
                 SizeRange(low=low, high=high, records=int(count))
                 for low, high, count in zip(STARTS, ends, bars)

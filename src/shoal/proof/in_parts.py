@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from shoal.judges.class_figures import ClassCounts, ClassFigures
+from shoal.judges.class_profile import ClassProfile
 from shoal.judges.class_table import Binning, ClassTable, Entries
 from shoal.judges.evidence import Finding, Verdict
 from shoal.kernels.arrays import Longs
@@ -202,6 +203,12 @@ class Judged:
             [answer for answer in ordered if isinstance(answer, Verdict)],
             [answer for answer in ordered if isinstance(answer, Finding)],
         )
+
+    def profile(self) -> ClassProfile:
+        """How many records share their quasi-identifiers, of which there must be one; missing cells are equal."""
+        keys = self.whole.schema.names("quasi-identifier")
+        sizes = CountedClasses(table=self.table, names=keys, columns=()).sizes
+        return ClassProfile.of_sizes(sizes, sizes)
 
     def _answers(self, names: tuple[str, ...], judges: Mapping[int, Looker]) -> dict[int, Verdict | Finding]:
         """The answers of judges who look at the same classes, by number."""

@@ -12,13 +12,14 @@ import numpy as np
 import shoal
 from shoal.judges.class_figures import MEANING
 from shoal.judges.class_profile import ClassProfile
-from shoal.judges.evidence import RECORD_VERSION, Evidence
+from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.in_original_values import before_and_after
 from shoal.judges.odd_values import odd_values
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Longs
 from shoal.plan import Plan
 from shoal.plan.publication import public_about, public_rule, public_sections, recorded
+from shoal.privacy.base import PrivacyModel
 from shoal.release import Account, ColumnAccount, SingledOut
 from shoal.report.evidence import Reached
 from shoal.run.carry_out import Outcome
@@ -29,7 +30,7 @@ from shoal.table.step_result import StepAccount
 from shoal.table.variable import Variable
 from shoal.vocabulary.facts import losses, private_form
 from shoal.vocabulary.parameters import columns_named_by
-from shoal.vocabulary.registry import build, load, registered
+from shoal.vocabulary.registry import Entry, build, load, registered
 
 PACKAGES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
 """Whose versions a record names: those that figures and files depend on."""
@@ -264,18 +265,27 @@ def _reached(done: Outcome) -> Iterator[Reached]:
     pair = TablePair.of(None, done.released, known=done.closure)
     reading = done.plan.reading
     complete = done.closure.records.complete_in(done.released.quasi_identifiers)
-    for entry in registered("privacy"):
-        if entry.cls.reported is None:
-            continue
-        model = build("privacy", {"method": entry.name, **entry.cls.reported})
+    for entry, model in reported_models():
         if reading in MEANING and not complete and "missing" in entry.parameters:
-            yield from _level(replace(model, missing=reading), pair, f"{entry.title}, {MEANING[reading]}")
-        yield from _level(model, pair, entry.title)
+            by_plan = replace(model, missing=reading)
+            yield from level(by_plan, _judgements(by_plan, pair), f"{entry.title}, {MEANING[reading]}")
+        yield from level(model, _judgements(model, pair), entry.title)
 
 
-def _level(model: Any, pair: TablePair, title: str) -> Iterator[Reached]:
-    """The level of a privacy model, if it has one."""
-    verdicts = map(model.judge, (pair, *pair.stages))
+def _judgements(model: PrivacyModel, pair: TablePair) -> Iterator[Verdict]:
+    """On a release as written, and as filled in."""
+    return map(model.judge, (pair, *pair.stages))
+
+
+def reported_models() -> Iterator[tuple[Entry, Any]]:
+    """The privacy models whose level every release reports, required or not."""
+    for entry in registered("privacy"):
+        if entry.cls.reported is not None:
+            yield entry, build("privacy", {"method": entry.name, **entry.cls.reported})
+
+
+def level(model: PrivacyModel, verdicts: Iterable[Verdict], title: str) -> Iterator[Reached]:
+    """The level of a privacy model, if it has one: the worst of some verdicts."""
     if levels := [verdict.achieved for verdict in verdicts if verdict.achieved is not None]:
         worst = min(levels) if model.better == "higher" else max(levels)
         yield {

@@ -1,24 +1,28 @@
 """The two folders of a large release, written part by part and proved on the files as written."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.publication import hidden_in_parts, public_rule, public_schema
+from shoal.privacy.base import ClassModel
 from shoal.proof.given_away import refuse_given_away
 from shoal.proof.in_parts import Judged
 from shoal.proof.narrowed import refuse_narrowed
 from shoal.proof.repeated_in_parts import repeated_in_parts
 from shoal.proof.sampled import DROPPED, SampleOfClasses
 from shoal.release import Account, LargeRelease, require
-from shoal.release.account import column_account, record_of, shared_account
+from shoal.release.account import column_account, level, record_of, reported_models, shared_account
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.release.publish import publish, write_evidence, write_record
+from shoal.report.evidence import Reached
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.run.carry_out import MEASURES, k_asked, of_records, taken_by
 from shoal.run.parts.admission import class_models
@@ -31,6 +35,7 @@ from shoal.table.files.json_text import write_json
 from shoal.table.files.table import Table
 from shoal.table.parts.encoding import encoded, frame_of
 from shoal.table.parts.moments import WholeTable
+from shoal.table.parts.session import session
 from shoal.table.parts.source import Source, plain
 from shoal.table.parts.stage import GROUP, OWN, ROW, Stage, write_part
 from shoal.table.records import Records
@@ -208,7 +213,7 @@ def _account(
     judged: Judged,
 ) -> Account:
     """How the release came about; pictures, and which columns are as they were, are those of the sample."""
-    return shared_account(
+    account = shared_account(
         plan,
         done.accounts,
         (sample.original, sample.released),
@@ -221,6 +226,48 @@ def _account(
         alone_by=judged.table.alone,
         packages=("duckdb", "pyarrow"),
     )
+    if not judged.whole.schema.names("quasi-identifier"):
+        return account
+    imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
+    before, risks = _of_original(done)
+    return replace(
+        account,
+        classes=(judged.profile(),),
+        classes_before=before,
+        violations_before=before.violations(imputed=imputed),
+        before=risks,
+        reached=tuple(_reached(judged)),
+    )
+
+
+def _reached(judged: Judged) -> Iterator[Reached]:
+    """The levels that the release has of the models that every release reports."""
+    models = [(entry, model) for entry, model in reported_models() if isinstance(model, ClassModel)]
+    verdicts, _ = judged.judged([model for _, model in models])
+    for (entry, model), verdict in zip(models, verdicts, strict=True):
+        yield from level(model, [verdict], entry.title)
+
+
+def _of_original(done: LargeOutcome) -> tuple[ClassProfile, tuple[Finding, ...]]:
+    """How many records of the original share their quasi-identifiers, and its risks as if it were released."""
+    run, columns = done.run, done.plan.schema.columns
+    looked_at = ("quasi-identifier", "weight")
+    schema = {
+        n: columns[n].model_copy(update={} if columns[n].role in looked_at else {"role": "other"})
+        for n in done.before.columns
+    }
+    with session(run.memory, run.spill) as connection:
+        original = Judged.of(
+            done.before,
+            Schema.model_construct(root=schema),
+            run.folder,
+            run.journal.place("original", anew=True),
+            connection,
+            run.memory,
+            run.tell,
+        )
+        cheap = [m for m in taken_by(done.plan) if isinstance(m, LookalikeRisk) and m.cheap]
+        return original.profile(), tuple(original.judged([], cheap)[1])
 
 
 def _labels(plan: Plan, written: Stage, withheld: set[str]) -> dict[str, str]:
