@@ -15,7 +15,11 @@ COLUMNS = {
     "area": "quasi-identifier",
     "income": "confidential",
     "score": {"role": "confidential", "level": "ordinal"},
-    "illness": {"role": "confidential", "level": "nominal"},
+    "illness": {
+        "role": "confidential",
+        "level": "nominal",
+        "hierarchy": {"nested": {"lung": ["asthma", "flu"], "well": ["none"]}},
+    },
     "home": "household",
 }
 
@@ -29,6 +33,7 @@ REQUIREMENTS = [
     {"privacy": "t-closeness", "t": 0.3},
     {"privacy": "t-closeness", "t": 0.3, "distance": "rank"},
     {"privacy": "t-closeness", "t": 0.3, "distance": "equal"},
+    {"privacy": "t-closeness", "t": 0.3, "distance": "hierarchical"},
     {"privacy": "nt-closeness", "n": 60, "t": 0.3},
     {"privacy": "nt-closeness", "n": 500, "t": 0.05},
     {"privacy": "nt-closeness", "n": 10**6, "t": 1.0},

@@ -44,7 +44,7 @@ def test_hierarchy_makes_near_categories_near():
     # Each class has half of each branch, on one of its two leaves: 1/4 + 1/4 moves half the height.
     assert shoal.TCloseness(t=1).check(Microdata.of(frame, columns)).achieved == 0.25
     assert shoal.TCloseness(t=1, distance="equal").check(Microdata.of(frame, columns)).achieved == 0.5
-    with pytest.raises(DataError, match="Column 'ill' has no hierarchy, which distance: hierarchical needs"):
+    with pytest.raises(DataError, match="Column 'ill' has no hierarchy that holds all of its values, which distance"):
         shoal.TCloseness(t=1, distance="hierarchical").check(frame, confidential="ill")
 
 
@@ -54,3 +54,27 @@ def test_missing_is_as_far_from_every_category_as_two_can_be():
     columns = {"q": "quasi-identifier", "ill": {"role": "confidential", "hierarchy": tree, "missing": "keep"}}
     # A quarter of the table is missing, of one class half and of the other nothing: a quarter moves a whole height.
     assert shoal.TCloseness(t=1).check(Microdata.of(frame, columns)).achieved == 0.25
+
+
+ILL = {"role": "confidential", "hierarchy": {"nested": {"lung": ["flu", "cold"], "skin": ["rash", "acne"]}}}
+
+
+@pytest.mark.parametrize("distance", ["distinct", "hierarchical"])
+def test_a_plan_requires_closeness_along_the_hierarchy_of_a_confidential_column(tmp_path, distance):
+    """Half the height lies between the table and each class, as above; without the hierarchy it were the whole."""
+    frame = pd.DataFrame({"q": [1, 1, 2, 2], "ill": ["flu", "rash", "cold", "acne"]})
+    columns = {"q": "quasi-identifier", "ill": ILL}
+    plan = {"columns": columns, "requirements": [{"privacy": "t-closeness", "t": 0.25, "distance": distance}]}
+    release = shoal.protect(frame, plan)
+    release.write(tmp_path / "out")
+    for evidence in (release.evidence, shoal.audit(frame, plan)):
+        assert [(v.holds, v.achieved) for v in evidence.verdicts] == [(True, 0.25)]
+
+
+def test_labels_above_the_leaves_are_taken_to_lie_apart():
+    frame = pd.DataFrame({"q": [1, 1, 2, 2], "ill": ["flu", "skin", "cold", "skin"]})
+    plan = {"columns": {"q": "quasi-identifier", "ill": ILL}, "requirements": [{"privacy": "t-closeness", "t": 0.25}]}
+    assert [v.achieved for v in shoal.audit(frame, plan).verdicts] == [0.25]  # along the hierarchy it were 1/8
+    plan["requirements"] = [{"privacy": "t-closeness", "t": 0.25, "distance": "hierarchical"}]
+    with pytest.raises(DataError, match="Column 'ill' has no hierarchy that holds all of its values, which distance"):
+        shoal.audit(frame, plan)

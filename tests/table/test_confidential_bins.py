@@ -56,7 +56,9 @@ def test_leaves_of_a_node_are_neighbours_and_missing_is_under_the_root_alone() -
 def test_equal_distances_forget_order_and_hierarchy() -> None:
     assert binned(column(["ice", "lava"], level="nominal", hierarchy=TREE)["c"], "equal").nodes.tolist() == [[0, 0]]
     assert binned(column([3.0, 1.0])["c"], "equal").nodes.tolist() == [[0, 0]]
-    with pytest.raises(DataError, match="Column 'c' has no hierarchy, which distance: hierarchical needs"):
+    with pytest.raises(
+        DataError, match="Column 'c' has no hierarchy that holds all of its values, which distance: hierarchical"
+    ):
         binned(column(["x", "y"], level="nominal")["c"], "hierarchical")
 
 

@@ -12,7 +12,7 @@ from shoal.constraints import Constraints
 from shoal.constraints.blank_columns import with_blank_numbers
 from shoal.judges.closure import closure
 from shoal.judges.evidence import Evidence, Finding, Verdict
-from shoal.judges.refinement import trees
+from shoal.judges.refinement import trees, with_trees
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.release import OF, WHOSE
@@ -36,6 +36,8 @@ def audit_whole(
     described, finished = plan, Microdata.finished(table, plan.schema, spellings)
     plan = plan.covering(finished.frame.columns)
     released = with_blank_numbers(finished.encoded, plan.constraints)
+    loaded = trees(plan.schema, plan.folder, released)
+    released = with_trees(released, loaded)
     if not len(released):
         raise DataError("The released table has no records, so nothing can be proved on it. Check the file.")
     partition, before = None, None
@@ -48,7 +50,7 @@ def audit_whole(
         if private is None:
             _check_paired(before, released, plan)
     rules = Constraints.parse(plan.constraints, released, released=True).as_written()
-    filled = closure(released, rules.deduced, trees(plan.schema, plan.folder, released))
+    filled = closure(released, rules.deduced, loaded)
     pair = pair_of(plan, before, released, partition, filled, hidden, units)
     verdicts = judged(plan, pair) + rules.check(released)
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:

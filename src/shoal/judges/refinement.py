@@ -66,6 +66,19 @@ def trees(schema: Schema, folder: Path, released: Records) -> dict[str, Hierarch
     return loaded
 
 
+def with_trees(released: Records, trees: Mapping[str, Hierarchy]) -> Records:
+    """The records with the hierarchy of each nominal confidential column all of whose cells are its leaves.
+
+    Distances between confidential values are taken along it; a column with other labels is judged as without one.
+    """
+    columns = [released[name] for name in released.confidential if name in trees and released[name].level == "nominal"]
+    return released.with_variables(*(replace(v, hierarchy=trees[v.name]) for v in columns if _of_leaves(v, trees)))
+
+
+def _of_leaves(variable: Variable, trees: Mapping[str, Hierarchy]) -> bool:
+    return not trees[variable.name].missing(str(c) for c in variable.categories if c is not None)
+
+
 def refined(
     records: Records, trees: Mapping[str, Hierarchy], *, exceptions: bool = False
 ) -> tuple[Records, tuple[str, ...]]:

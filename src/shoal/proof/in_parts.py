@@ -20,12 +20,14 @@ from shoal.judges.class_figures import ClassCounts, ClassFigures
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.class_table import Binning, ClassTable, Entries
 from shoal.judges.evidence import Finding, Verdict
+from shoal.judges.refinement import trees, with_trees
 from shoal.kernels.arrays import Longs
 from shoal.privacy.base import ClassModel
 from shoal.proof.sampled import pair_of
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.risk.population import Lookalikes, sampling_weights
-from shoal.table.microdata import as_released
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.microdata import Microdata, as_released
 from shoal.table.parts.counts import CountedClasses, CountedTable
 from shoal.table.parts.dealing import block_size
 from shoal.table.parts.encoding import released_records
@@ -184,7 +186,10 @@ class Judged:
         columns = dict(described.columns)
         confidential = {}
         for name in described.names("confidential"):
-            columns[name], confidential[name] = whole_of(table.counted(name), columns[name], folder)
+            counted = table.counted(name)
+            found = _tree(counted.cells, schema.columns[name], folder)
+            column = columns[name].model_copy(update={"hierarchy": found})
+            columns[name], confidential[name] = whole_of(counted, column, folder)
         whole = WholeTable(schema=Schema.model_construct(root=columns), columns=confidential)
         return cls(table=table, whole=whole, place=place, block=block_size(stage), memory=memory, tell=tell)
 
@@ -298,3 +303,10 @@ def released_schema(table: CountedTable, schema: Schema) -> Schema:
         cells = pl.Series(name, [], dtype=dtype) if column.order is None else table.counted(name).cells
         described[name] = as_released(nw.from_native(cells, series_only=True), column)
     return Schema.model_construct(root=described)
+
+
+def _tree(cells: pl.Series, column: Column, folder: Path) -> Hierarchy | None:
+    """The hierarchy of a released confidential column whose distinct cells are its leaves, None where they are not."""
+    described = Schema.model_construct(root={cells.name: column})
+    released = Microdata.finished(cells.to_frame(), described).encoded
+    return with_trees(released, trees(described, folder, released))[cells.name].hierarchy

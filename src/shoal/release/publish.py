@@ -19,6 +19,7 @@ import polars as pl
 from shoal.constraints import Constraints
 from shoal.judges.closure import closure
 from shoal.judges.evidence import RECORD_VERSION
+from shoal.judges.refinement import with_trees
 from shoal.judges.table_pair import TablePair
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
@@ -272,7 +273,7 @@ def _prove_file(release: WholeRelease, frame: pl.DataFrame, path: Path, coded: M
     back = _read_back(path, len(release.rows))
     back = in_words(back, coded)
     finished = Microdata.finished(back.frame, release.schema, back.spellings).encoded
-    finished = replace(finished, rows=release.rows)
+    finished = with_trees(replace(finished, rows=release.rows), release.trees)
     written = _as_in_file(release.table.encoded, finished)
     rules = Constraints.parse(release.rules, written, released=True)
     filled = closure(written, rules.deduced, release.trees)

@@ -18,7 +18,7 @@ from shoal.constraints import Constraints
 from shoal.judges.base import Measure
 from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Finding, Verdict
-from shoal.judges.refinement import trees
+from shoal.judges.refinement import trees, with_trees
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import RepeatedIdentifier, repeated
 from shoal.kernels.arrays import Longs
@@ -55,6 +55,8 @@ class Outcome:
     ----------
     schema
         The plan's, with the order of ordinal columns whose categories became text.
+    trees
+        The hierarchies whose nodes released labels may be.
     """
 
     plan: Plan
@@ -67,6 +69,7 @@ class Outcome:
     before: Records
     finished: Microdata
     released: Records
+    trees: Mapping[str, Hierarchy]
 
     @property
     def accounts(self) -> tuple[StepAccount, ...]:
@@ -82,11 +85,6 @@ class Outcome:
     def hidden(self) -> dict[str, Partition]:
         """For each column that a step changed, the groups of released records inside which it was replaced."""
         return groups_by_column(self.course.results, self.released.rows)
-
-    @cached_property
-    def trees(self) -> dict[str, Hierarchy]:
-        """The hierarchies whose nodes released labels may be."""
-        return trees(self.plan.schema, self.plan.folder, self.released)
 
     @cached_property
     def closure(self) -> Closure:
@@ -173,6 +171,8 @@ def carry_out(
         rebuilt = rebuilt.with_whole_numbers(fractional)
     schema = _in_order(plan.schema, course.records, rebuilt)
     finished = Microdata.finished(rebuilt.native, schema)
+    released = replace(finished.encoded, rows=course.records.rows)
+    loaded = trees(plan.schema, plan.folder, released)
     return Outcome(
         plan=plan,
         schema=schema,
@@ -183,7 +183,8 @@ def carry_out(
         original=original,
         before=before,
         finished=finished,
-        released=replace(finished.encoded, rows=course.records.rows),
+        released=with_trees(released, loaded),
+        trees=loaded,
     )
 
 

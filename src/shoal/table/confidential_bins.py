@@ -89,8 +89,8 @@ def _distinct(values: NDArray[Any], whole: WholeColumn | None) -> tuple[NDArray[
 def _nominal(variable: Variable, distance: Distance) -> Bins:
     if distance == "hierarchical" and variable.hierarchy is None:
         raise DataError(
-            f"Column '{variable.name}' has no hierarchy, which distance: hierarchical needs. "
-            f"Give it one, or choose distance: equal."
+            f"Column '{variable.name}' has no hierarchy that holds all of its values, which distance: hierarchical "
+            f"needs. Give it one, or choose distance: equal."
         )
     values, bins, counts = _distinct(variable.given, None if variable.whole is None else variable.whole.with_missing)
     nodes = np.zeros((1, len(values)), dtype=np.int32)
