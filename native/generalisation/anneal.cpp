@@ -11,13 +11,13 @@ Parameters
 labels
     Shape (n,); the classes to start from, which satisfy the requirement; -1 for suppressed records.
 suppressed
-    What a suppressed record loses.
+    Shape (m,); what a suppressed record of each combination loses.
 most
     Records that may be suppressed.
 proposals
     Changes to propose; the result depends on the arguments only.)";
 
-auto anneal(const RecodingTable& table, std::size_t k, const Check& required, Ints labels, double suppressed,
+auto anneal(const RecodingTable& table, std::size_t k, const Check& required, Ints labels, Vector suppressed,
             std::int64_t most, std::int64_t proposals, std::uint64_t seed, Listener listener) {
   Progress progress(listener);
   const RequirementCheck check(required);
@@ -26,7 +26,7 @@ auto anneal(const RecodingTable& table, std::size_t k, const Check& required, In
     nb::gil_scoped_release unlocked;
     Classing classing(table.hierarchies, table.combinations);
     const NearRows near(classing, near_nodes(table.hierarchies, table.covering, out), table.combinations.m);
-    Annealing annealing(table.covering, near, out, table.combinations.m, k, check, suppressed, most, seed);
+    Annealing annealing(table.covering, near, out, table.combinations.m, k, check, suppressed.data(), most, seed);
     const double before = annealing.total();
     annealing.run(proposals, progress);
     if (annealing.total() <= before) out = std::move(annealing).labels();

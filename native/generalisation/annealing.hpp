@@ -42,7 +42,7 @@ constexpr std::size_t kLargest = 4096;  // records of classes that are taken apa
 class Annealing {
  public:
   Annealing(const Covering& covering, const NearRows& near, const std::vector<std::int32_t>& labels, std::size_t rows, std::size_t k,
-            const RequirementCheck& check, double suppressed, std::int64_t most, std::uint64_t seed)
+            const RequirementCheck& check, const double* suppressed, std::int64_t most, std::uint64_t seed)
       : covering_(covering), near_(near), check_(check), k_(k), suppressed_(suppressed), most_suppressed_(most), random_(seed), of_(labels),
         records_(rows) {
     std::vector<Members> members;
@@ -60,7 +60,9 @@ class Annealing {
   }
 
   double total() const {
-    double sum = suppressed_ * static_cast<double>(dropped_);
+    double sum = 0;
+    for (std::size_t i = 0; i < of_.size(); ++i)
+      if (of_[i] < 0) sum += suppressed(static_cast<std::int32_t>(i));
     for (const Covered& c : classes_) sum += c.total();
     return sum;
   }
@@ -102,7 +104,7 @@ class Annealing {
     if (other < 0) return;
     const std::int32_t b = of_[static_cast<std::size_t>(other)];
     Covered more = with(at(b), i);
-    if (!accept(more.total() - at(b).total() - suppressed_) || !allowed(more.members)) return;
+    if (!accept(more.total() - at(b).total() - suppressed(i)) || !allowed(more.members)) return;
     put(b, std::move(more));
     --dropped_;
   }
@@ -121,7 +123,9 @@ class Annealing {
     }
     if (part.empty() || dropped_ + static_cast<std::int64_t>(part.size()) > most_suppressed_ || (!rest.empty() && rest.size() < k_)) return;
     Covered less = Covered::of(std::move(rest), covering_, &at(a).levels);
-    if (!accept(less.total() + suppressed_ * static_cast<double>(part.size()) - at(a).total()) || !allowed(less.members)) return;
+    double loss = less.total();
+    for (const std::int32_t m : part) loss += suppressed(m);
+    if (!accept(loss - at(a).total()) || !allowed(less.members)) return;
     put(a, std::move(less));
     for (const std::int32_t m : part) of_[static_cast<std::size_t>(m)] = -1;
     dropped_ += static_cast<std::int64_t>(part.size());
@@ -136,6 +140,8 @@ class Annealing {
 
   double loss_with(const Covered& c, std::int32_t record) const { return c.loss_with(record, covering_); }
   Covered with(Covered c, std::int32_t record) const { return std::move(c).with(record, covering_); }
+  // What a record loses if it is suppressed.
+  double suppressed(std::int32_t record) const { return suppressed_[covering_.row(record)]; }
   Covered& at(std::int32_t g) { return classes_[static_cast<std::size_t>(g)]; }
 
   bool accept(double change) {
@@ -355,7 +361,7 @@ class Annealing {
   const NearRows& near_;
   const RequirementCheck& check_;
   std::size_t k_;
-  double suppressed_;       // what a suppressed record loses
+  const double* suppressed_;           // what a suppressed record of each combination loses
   std::int64_t most_suppressed_;       // records that may be suppressed
   std::int64_t dropped_ = 0;   // records that are
   Random random_;

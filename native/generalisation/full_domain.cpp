@@ -47,8 +47,8 @@ struct Outcome {
 
 class FullDomain {
  public:
-  // `suppressed`: what a suppressed record loses; `most`: how many may be. `ask` is called with levels.
-  FullDomain(const RecodingTable& table, const std::int32_t* row_of, std::int64_t k, const RequirementCheck& check, double suppressed,
+  // `suppressed`: what a suppressed record of each combination loses; `most`: how many may be. `ask` is called with levels.
+  FullDomain(const RecodingTable& table, const std::int32_t* row_of, std::int64_t k, const RequirementCheck& check, const double* suppressed,
              std::int64_t most, nb::object ask)
       : hierarchies_(table.hierarchies), rows_(table.combinations), k_(k), check_(check), suppressed_(suppressed), most_(most),
         ask_(std::move(ask)), nobody_asks_(ask_.is_none()), classing_(hierarchies_, rows_), means_(rows_.mean_losses(hierarchies_)), order_(means_) {
@@ -211,9 +211,9 @@ class FullDomain {
       if (most_ == 0) rule_out(node);
       return false;
     }
-    double loss = static_cast<double>(dropped) * suppressed_;
+    double loss = 0;
     for (std::size_t r = 0; r < rows_.m; ++r)
-      if (kept[static_cast<std::size_t>(ids_[r])]) loss += static_cast<double>(rows_.counts[r]) * loss_at(node, r);
+      loss += static_cast<double>(rows_.counts[r]) * (kept[static_cast<std::size_t>(ids_[r])] ? loss_at(node, r) : suppressed_[r]);
     return !better(node, loss) || keep_if_allowed(node, kept, loss) || (most_ > 0 && suppress_small(node, kept, dropped, loss));
   }
 
@@ -222,19 +222,20 @@ class FullDomain {
   }
 
   // Suppress the smallest classes of a node that is not allowed as it is, as few as it takes, of those of one size first
-  // the ones that lose most; whether the node then is best.
+  // the ones that it adds least to the loss of; whether the node then is best.
   bool suppress_small(const Levels& node, const std::vector<char>& kept, std::int64_t dropped, double loss) {
     if (nobody_asks_) return false;
-    std::vector<double> losses(sizes_.size());  // of a record of each class
-    for (std::size_t r = 0; r < rows_.m; ++r) losses[static_cast<std::size_t>(ids_[r])] = loss_at(node, r);
+    std::vector<double> added(sizes_.size());  // to the loss by suppressing each class
+    for (std::size_t r = 0; r < rows_.m; ++r)
+      added[static_cast<std::size_t>(ids_[r])] += static_cast<double>(rows_.counts[r]) * (suppressed_[r] - loss_at(node, r));
     std::vector<std::tuple<std::int64_t, double, std::size_t>> order;
     for (std::size_t c = 0; c < sizes_.size(); ++c)
-      if (kept[c] && sizes_[c] <= most_ - dropped) order.emplace_back(sizes_[c], -losses[c], c);
+      if (kept[c] && sizes_[c] <= most_ - dropped) order.emplace_back(sizes_[c], added[c], c);
     std::sort(order.begin(), order.end());
     std::vector<double> totals{loss};  // with the first classes of the order suppressed
-    for (const auto& [size, less, c] : order) {
+    for (const auto& [size, cost, c] : order) {
       dropped += size;
-      const double more = totals.back() + static_cast<double>(size) * (suppressed_ + less);
+      const double more = totals.back() + cost;
       if (dropped > most_ || !better(node, more)) break;
       totals.push_back(more);
     }
@@ -294,7 +295,7 @@ class FullDomain {
   const Combinations& rows_;
   std::int64_t k_;
   const RequirementCheck& check_;
-  double suppressed_;
+  const double* suppressed_;  // what a suppressed record of each combination loses
   std::int64_t most_;
   nb::object ask_;
   bool nobody_asks_;
@@ -327,7 +328,7 @@ Parameters
 check
     What every class must satisfy, as for `merge_groups`.
 suppressed
-    What a suppressed record loses.
+    Shape (m,); what a suppressed record of each combination loses, no less than under any labels.
 most
     Records that may be suppressed.
 ask
@@ -338,13 +339,13 @@ most_nodes, most_cells
     After so many the search goes on in a thinned lattice, with as many again, and among the neighbours of the best node;
     the bound is that of the first part.)";
 
-auto best_node(const RecodingTable& table, std::int64_t k, const Check& required, double suppressed, std::int64_t most,
+auto best_node(const RecodingTable& table, std::int64_t k, const Check& required, Vector suppressed, std::int64_t most,
                Asked ask, std::int64_t most_nodes, std::int64_t most_cells, Listener listener) {
   Progress progress(listener);
   double nodes = 1;
   for (std::size_t j = 0; j < table.hierarchies.columns(); ++j) nodes *= table.hierarchies.height(j) + 1;
   const RequirementCheck check(required);
-  FullDomain search(table, table.rows(), k, check, suppressed, most, std::move(ask));
+  FullDomain search(table, table.rows(), k, check, suppressed.data(), most, std::move(ask));
   bool finished = false;
   {
     nb::gil_scoped_release unlocked;

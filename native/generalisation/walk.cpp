@@ -46,9 +46,9 @@ class Failures {
 
 class Walk {
  public:
-  // `loss`: what a suppressed record loses; `allowance`: how many may be suppressed.
-  Walk(const RecodingTable& whole, std::size_t k, const RequirementCheck& check, double loss, std::int64_t allowance)
-      : covering_(whole.covering), table_(whole.combinations), k_(static_cast<std::int64_t>(k)), check_(check), suppressed_(loss), allowance_(allowance),
+  // `losses`: what a suppressed record of each combination loses; `allowance`: how many may be suppressed.
+  Walk(const RecodingTable& whole, std::size_t k, const RequirementCheck& check, const double* losses, std::int64_t allowance)
+      : covering_(whole.covering), table_(whole.combinations), k_(static_cast<std::int64_t>(k)), check_(check), suppressed_(losses), allowance_(allowance),
         classing_(whole.hierarchies, table_), means_(table_.mean_losses(whole.hierarchies)), order_(means_), failures_(check.columns() > 0 ? table_.m : 0),
         records_(table_.m), n_(whole.records()) {
     for (std::size_t i = 0; i < n_; ++i) records_[static_cast<std::size_t>(whole.rows()[i])].push_back(static_cast<std::int32_t>(i));
@@ -187,9 +187,11 @@ class Walk {
   }
 
   // Whether to suppress records rather than let them add to the loss.
-  bool suppress(std::size_t records, double added) {
-    const auto count = static_cast<std::int64_t>(records);
-    if (count > allowance_ || added <= suppressed_ * static_cast<double>(count)) return false;
+  bool suppress(const Members& records, double added) {
+    const auto count = static_cast<std::int64_t>(records.size());
+    double loss = 0;
+    for (const std::int32_t i : records) loss += suppressed_[covering_.row(i)];
+    if (count > allowance_ || added <= loss) return false;
     allowance_ -= count;
     return true;
   }
@@ -200,7 +202,7 @@ class Walk {
       Members both = classes_[g].members;
       both.push_back(record);
       if (!allowed(both)) continue;
-      if (suppress(1, loss)) return true;
+      if (suppress({record}, loss)) return true;
       classes_[g] = Covered::of(std::move(both), covering_);
       return true;
     }
@@ -221,6 +223,7 @@ class Walk {
       else
         others.push_back(alone[i]);
     }
+    const Members first = group.members;
     const double alone_loss = group.total();
     double loss = 0;  // that the records add to what the classes lose
     std::vector<std::size_t> taken;
@@ -235,7 +238,7 @@ class Walk {
       both.insert(both.end(), group.members.begin(), group.members.end());
       group = Covered::of(std::move(both), covering_);
     }
-    if (suppress(alone.size() - others.size(), loss)) return others;
+    if (suppress(first, loss)) return others;
     std::sort(taken.begin(), taken.end(), std::greater<>());
     for (const std::size_t g : taken) classes_[g] = std::move(classes_.back()), classes_.pop_back();
     classes_.push_back(std::move(group));
@@ -246,7 +249,7 @@ class Walk {
   const Combinations& table_;
   std::int64_t k_;
   const RequirementCheck& check_;
-  double suppressed_;
+  const double* suppressed_;  // what a suppressed record of each combination loses
   std::int64_t allowance_;
   Classing classing_;
   std::vector<std::vector<double>> means_;
@@ -273,7 +276,7 @@ Parameters
 check
     What every class must satisfy, as for `merge_groups`; no columns for nothing but k.
 suppressed
-    What a suppressed record loses.
+    Shape (m,); what a suppressed record of each combination loses.
 most
     Records that may be suppressed where they would cost others more than that. Records that no class can take, since
     some column has no label in common with any, are suppressed beyond it.
@@ -285,7 +288,7 @@ Notes
 -----
 Deterministic. Ties go to the node met first and to the class made first.)";
 
-auto walk(const RecodingTable& table, std::size_t k, const Check& required, double suppressed, std::int64_t most,
+auto walk(const RecodingTable& table, std::size_t k, const Check& required, Vector suppressed, std::int64_t most,
           std::int64_t most_nodes, std::int64_t most_cells, Listener listener) {
   Progress progress(listener);
   const RequirementCheck check(required);
@@ -293,7 +296,7 @@ auto walk(const RecodingTable& table, std::size_t k, const Check& required, doub
   std::int64_t nodes = 0;
   {
     nb::gil_scoped_release unlocked;
-    Walk lattice(table, k, check, suppressed, most);
+    Walk lattice(table, k, check, suppressed.data(), most);
     labels = lattice.labels(most_nodes, most_cells, progress);
     nodes = lattice.nodes();
   }

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from naive.generalise import adult_like, best_local_loss, best_loss, best_loss_of_table, nested, partitions
+from naive.generalise import (
+    adult_like,
+    best_local_loss,
+    best_loss,
+    best_loss_of_table,
+    least_entropy,
+    nested,
+    partitions,
+)
 from shoal.mask._generalisation.requirements import Requirements
 from shoal.privacy.gate import requirement
 from shoal.table.hierarchy import Hierarchy
@@ -349,6 +357,21 @@ def test_entropy_counts_the_records_that_a_label_hides_among():
     change = run(table, k=3, loss="entropy")
     assert change.details["levels"] == {"c0": 1, "c1": 0, "c2": 0}
     assert change.details["loss"] == pytest.approx((1 / 2) / 3)
+
+
+@given(rows=rows, k=st.integers(2, 4), limits=st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0]), min_size=2))
+def test_what_may_be_dropped_never_costs_entropy(rows, k, limits):
+    """A dropped record is charged alike by the search and by the report, so that the node found is the best."""
+    losses = [run(micro(rows), k=k, loss="entropy", suppression=limit).details["loss"] for limit in sorted(limits)]
+    assert losses == pytest.approx([least_entropy(rows, PATHS, k, limit) for limit in sorted(limits)], abs=1e-12)
+    assert all(more <= less + 1e-12 for less, more in zip(losses, losses[1:]))
+
+
+def test_dropping_is_charged_alike_in_local_recoding():
+    """One record more or less like the others: its own loss in company is below that of being dropped."""
+    rows = [("a", "u", "p")] * 6 + [("b", "u", "p")]
+    change = run(micro(rows), k=2, recoding="local", loss="entropy", suppression=0.2)
+    assert change.details["records dropped"] == 0
 
 
 def test_a_search_that_is_stopped_says_how_much_less_another_node_could_lose():

@@ -182,7 +182,7 @@ def test_scores_are_those_of_a_slow_twin_and_one_record_moves_them_little(rows, 
     def scores(rows):
         frame = pl.DataFrame({"town": [town for town, _ in rows], "ill": [ill for _, ill in rows]})
         task = Task.of(records(frame), records(frame).variables, {}, "ncp")
-        made = node_scores(task.table, expected.table, expected.slope, suppressed=task.suppressed, unit=QUALITY)
+        made = node_scores(task.table, expected.table, expected.slope, suppressed=task.whole, unit=QUALITY)
         return made.reshape([ladder.height + 1 for ladder in task.table.ladders])
 
     made = scores(rows)

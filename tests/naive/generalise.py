@@ -1,6 +1,7 @@
 """Generalisation by looking at everything, and an Adult-like table with its hierarchies."""
 
 from itertools import product
+from math import log
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,24 @@ def best_loss(rows, paths, k, limit):
         loss /= len(rows) * len(paths)
         best = loss if best is None else min(best, loss)
     return best
+
+
+def least_entropy(rows, paths, k, limit):
+    """Least mean non-uniform entropy over all nodes, every cell of a record in a class under k losing 1."""
+    n, losses = len(rows), []
+    for levels in product(*(range(len(next(iter(p.values())))) for p in paths)):
+        labels = [tuple(paths[j][leaf][levels[j]] for j, leaf in enumerate(row)) for row in rows]
+        columns, leaves = list(zip(*labels)), list(zip(*rows))
+        loss = dropped = 0
+        for label, row in zip(labels, rows):
+            if labels.count(label) < k:
+                loss, dropped = loss + len(paths), dropped + 1
+                continue
+            ratios = [columns[j].count(label[j]) / leaves[j].count(row[j]) for j in range(len(paths))]
+            loss += sum(map(log, ratios)) / log(n)
+        if dropped <= limit * n:
+            losses.append(loss / (n * len(paths)))
+    return min(losses)
 
 
 def best_loss_of_table(rows, paths, limit, holds):

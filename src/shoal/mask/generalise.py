@@ -205,4 +205,4 @@ def _tight_loss(task: Task, recoding: Recoding, stand_for: list[Longs]) -> float
     losses = np.zeros(len(task))
     for column, leaves in zip(task.columns, stand_for):
         losses += column.weight * (leaves - 1) / max(len(column.paths) - 1, 1)
-    return float(np.where(recoding.labels >= 0, losses / task.suppressed, 1.0).mean())
+    return float(np.where(recoding.labels >= 0, losses / task.whole, 1.0).mean())

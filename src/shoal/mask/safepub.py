@@ -144,7 +144,7 @@ class SafePub(Mask):
         if not epsilon:
             return least
         scores = node_scores(
-            task.table, expected.table, expected.slope, suppressed=task.suppressed, unit=QUALITY, progress=progress
+            task.table, expected.table, expected.slope, suppressed=task.whole, unit=QUALITY, progress=progress
         )
         node = permute_and_flip(scores, expected.sensitivity * QUALITY, epsilon, stream)
         heights = [ladder.height + 1 for ladder in task.table.ladders]

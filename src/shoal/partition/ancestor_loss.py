@@ -63,6 +63,10 @@ class AncestorLoss:
         """Loss of a record whose cells all become the roots."""
         return float(sum(ladder.loss[-1].max() for ladder in self.table.ladders))
 
+    @property
+    def _suppressed(self) -> Floats:
+        return np.full(len(self.table.leaves), self.most)
+
     def mean(self, labels: Ints) -> float:
         """Mean loss of a cell when each becomes the nearest common ancestor of its group, in [0, 1]."""
         total = 0.0
@@ -83,7 +87,7 @@ class AncestorLoss:
 
     def walked(self, k: int, check: RequirementCheck | None = None) -> list[Ints]:
         """The groups of a walk up the lattice, as the one item of a list; none where some record finds no group."""
-        labels = walk(self.table, k, self._checked(check), suppressed=self.most, most=0).labels
+        labels = walk(self.table, k, self._checked(check), suppressed=self._suppressed, most=0).labels
         return [labels] if (labels >= 0).all() else []
 
     def _checked(self, check: RequirementCheck | None) -> RequirementCheck:
@@ -110,7 +114,7 @@ class AncestorLoss:
         if moves is None:
             moves = int(min(PROPOSALS_PER_RECORD * n, MOST_PROPOSALS) * min(1.0, LARGE * len(np.unique(labels)) / n))
         if moves:
-            limits: dict[str, Any] = {"suppressed": self.most, "most": 0, "proposals": moves}
+            limits: dict[str, Any] = {"suppressed": self._suppressed, "most": 0, "proposals": moves}
             labels = anneal(self.table, k, check, labels, **limits, seed=seed, progress=progress)
         return labels, {
             "loss of the start": Share(value=losses[0]),

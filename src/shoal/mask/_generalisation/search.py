@@ -62,7 +62,7 @@ def full_domain(
             f"suppressed. Lower k or relax the requirements, raise suppression, or use recoding: local."
         )
     recoding = _at_node(task, best.levels, best.classes)
-    scale = task.records * task.suppressed
+    scale = task.records * task.whole
     constant = task.mean(task.constant) * task.records
     facts = {
         "levels": OfOriginal({c.variable.name: level + c.levels[0] for c, level in zip(task.columns, best.levels)}),
@@ -195,10 +195,10 @@ def _least_k(walked: Callable[[int], Recoding], required: Requirements, breaks: 
 
 def lower_bound(task: Task, k: int, recoding: Recoding, progress: Progress = None) -> float:
     """Mean loss of a cell that no recoding with classes of k records goes below; `recoding` is one of them."""
-    known = task.losses(recoding.levels) * task.suppressed + task.constant
+    known = task.losses(recoding.levels) * task.whole + task.constant
     costs = np.where(recoding.labels >= 0, known, np.inf)
     least = cheapest_nodes(task.table, k, costs, progress=progress) - task.constant
-    return task.mean(np.clip(least, 0.0, task.suppressed)) / task.suppressed
+    return task.mean(np.clip(least, 0.0, task.whole)) / task.whole
 
 
 def lower_bound_of_tight(task: Task, k: int, progress: Progress = None) -> float:
@@ -211,7 +211,7 @@ def lower_bound_of_tight(task: Task, k: int, progress: Progress = None) -> float
     ladders.extend(whole.ladders[len(ladders) :])
     table = RecodingTable(ladders=ladders, leaves=whole.leaves, rows=whole.rows, times=whole.times)
     least = cheapest_nodes(table, k, np.full(len(task), np.inf), progress=progress)
-    return task.mean(np.clip(least, 0.0, task.suppressed)) / task.suppressed
+    return task.mean(np.clip(least, 0.0, task.whole)) / task.whole
 
 
 def _one_or_two(column: Column) -> Ladder:

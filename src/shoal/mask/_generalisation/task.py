@@ -207,9 +207,16 @@ class Task:
         return float(np.average(figure, weights=self.times))
 
     @property
-    def suppressed(self) -> float:
-        """Loss of a suppressed record in the search."""
+    def whole(self) -> float:
+        """Loss of a record of which nothing is left."""
         return float(sum(column.weight for column in self.columns))
+
+    @cached_property
+    def suppressed(self) -> Floats:
+        """Shape (m,); loss of a suppressed record of each combination in the search."""
+        constant = np.empty(len(self.table.leaves))
+        constant[self.table.rows] = self.constant
+        return constant + self.whole
 
     @cached_property
     def constant(self) -> Floats:
@@ -243,4 +250,4 @@ class Task:
         total = np.zeros(len(levels))
         for j, column in enumerate(self.columns):
             total += column.weight * column.cell_loss(self.loss)[levels[:, j], column.leaves]
-        return total / self.suppressed
+        return total / self.whole
