@@ -169,4 +169,4 @@ def class_hash(chunk: pl.DataFrame, names: Sequence[str], count: int) -> Longs:
 
 def pair_of(released: Records, original: Records | None = None) -> TablePair:
     """Records beside their originals. Their closure is themselves: that nothing can be filled in was seen before."""
-    return TablePair.of(original, released, None, Closure(records=released, filled={}))
+    return TablePair.of(original, released, None, Closure(records=released, filled={}), traced=True)

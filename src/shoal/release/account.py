@@ -47,14 +47,14 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
     account = shared_account(
         plan,
         done.accounts,
-        (done.before, released),
+        (done.before, released, done.pair.pairing),
         evidence,
         withheld,
         exact,
         missing=done.original.missing_facts,
         seed=done.entropy,
         column_of=lambda name: _column(done, name, withheld),
-        alone_by=lambda names: alone(released, names),
+        alone_by=lambda names, beside: alone(released, names, beside),
     )
     return replace(
         account,
@@ -73,7 +73,7 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
 def shared_account(
     plan: Plan,
     steps: tuple[StepAccount, ...],
-    tables: tuple[Records, Records],
+    tables: tuple[Records, Records, Longs],
     evidence: Evidence,
     withheld: set[str],
     exact: tuple[str, ...],
@@ -81,7 +81,7 @@ def shared_account(
     missing: Mapping[str, Any],
     seed: int,
     column_of: Callable[[str], ColumnAccount],
-    alone_by: Callable[[tuple[str, ...]], int],
+    alone_by: Callable[[tuple[str, ...], tuple[str, ...]], int],
     packages: tuple[str, ...] = (),
 ) -> Account:
     """What reports tell of any plan carried out, whole or in parts.
@@ -89,21 +89,21 @@ def shared_account(
     Parameters
     ----------
     tables
-        The original and the released records, or a sample of both.
+        The original and the released records, or a sample of both, and the original record of each released one.
     withheld
         What stands in the plan where cells may stand, and not in the release.
     exact
         Measures whose figures are published as they are.
     alone_by
-        Counts the released records whose values of some columns no other record has.
+        Counts the released records whose values of some columns, and of some further ones, no other record has.
     packages
         Whose versions matter beside those of `PACKAGES`.
     """
-    original, released = tables
+    original, released, place = tables
     keys = released.quasi_identifiers
     changed = touched(plan, steps)
     untouched = tuple(name for name in released.names() if name not in changed)
-    same = tuple(unchanged(original, released))
+    same = tuple(unchanged(original, released, place))
     return Account(
         steps=steps,
         columns=tuple(column_of(name) for name in released.names() if released[name].role not in SOLE),
@@ -122,9 +122,7 @@ def shared_account(
         about=public_about(plan, withheld),
         exact=exact,
         singled_out=tuple(
-            SingledOut(
-                columns=names, alone=alone_by(names), beside_keys=alone_by(tuple(dict.fromkeys((*keys, *names))))
-            )
+            SingledOut(columns=names, alone=alone_by(names, ()), beside_keys=alone_by(names, keys))
             for names in sets_unchanged(untouched, same)
         ),
         proved=any(model.protects for model in plan.requirements),
@@ -175,12 +173,12 @@ def _version(package: str) -> str:
     return version(package)
 
 
-def alone(released: Records, names: Iterable[str]) -> int:
-    """The records whose values of some columns no other record has."""
-    chosen = tuple(dict.fromkeys(names))
-    if any(released[name].inexact for name in chosen):
-        return int((np.bincount(released.alike(chosen)) == 1).sum())
-    return int((released.class_sizes(chosen) == 1).sum())
+def alone(released: Records, names: Sequence[str], beside: Sequence[str] = ()) -> int:
+    """The records whose values of some columns, and of some further ones, no other record has."""
+    every = tuple(dict.fromkeys((*beside, *names)))
+    if any(released[name].inexact for name in every):
+        return int((np.bincount(released.alike(every)) == 1).sum())
+    return int((released.class_sizes([name for name in every if name not in beside], beside) == 1).sum())
 
 
 def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -206,7 +204,7 @@ def _column(done: Outcome, name: str, withheld: set[str]) -> ColumnAccount:
     column = column_account(done.plan, done.before, released, withheld, done.pair.place)
     if name not in done.before:
         return replace(column, missing=int(released.missing.sum()))
-    before = done.before[name].take(_places(done.before, done.released))
+    before = done.before[name].take(done.pair.pairing)
     return replace(
         column,
         missing=int(released.missing.sum()),
@@ -313,19 +311,15 @@ def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
     return touched | set(schema.names("household"))
 
 
-def _places(original: Records, released: Records) -> Any:
-    """Shape (n',); position in the original of the record that each released one came from."""
-    order = np.argsort(original.rows)
-    return order[np.searchsorted(original.rows, released.rows, sorter=order)]
+def unchanged(original: Records, released: Records, place: Longs) -> Iterator[str]:
+    """Columns whose cells are those of the original; whoever knows them can find the record by them.
 
-
-def unchanged(original: Records, released: Records) -> Iterator[str]:
-    """Columns whose cells are those of the original; whoever knows them can find the record by them."""
-    places = _places(original, released)
+    `place`: shape (n',); the original record of each released one.
+    """
     for variable in released.variables:
         if variable.name not in original or variable.role == "household":
             continue
-        if not _differing(original[variable.name].take(places), variable).any():
+        if not _differing(original[variable.name].take(place), variable).any():
             yield variable.name
 
 

@@ -17,7 +17,7 @@ from shoal.proof.given_away import refuse_given_away
 from shoal.proof.in_parts import Judged
 from shoal.proof.narrowed import refuse_narrowed
 from shoal.proof.repeated_in_parts import repeated_in_parts
-from shoal.proof.sampled import DROPPED, SampleOfClasses
+from shoal.proof.sampled import DROPPED, SampleOfClasses, pair_of
 from shoal.release import Account, LargeRelease, require
 from shoal.release.account import column_account, level, record_of, reported_models, shared_account
 from shoal.release.evidence_file import private_evidence, public_evidence
@@ -216,14 +216,14 @@ def _account(
     account = shared_account(
         plan,
         done.accounts,
-        (sample.original, sample.released),
+        (sample.original, sample.released, pair_of(sample.released, sample.original).pairing),
         evidence,
         withheld,
         exact,
         missing=done.missing,
         seed=done.run.entropy,
         column_of=lambda name: column_account(plan, sample.original, sample.released[name], withheld),
-        alone_by=judged.table.alone,
+        alone_by=lambda names, beside: judged.table.alone(tuple(dict.fromkeys((*beside, *names)))),
         packages=("duckdb", "pyarrow"),
     )
     if not judged.whole.schema.names("quasi-identifier"):

@@ -227,12 +227,16 @@ class Records:
             self._classes[chosen] = Classes(ids=ids, sizes=sizes)
         return self._classes[chosen]
 
-    def class_sizes(self, names: Iterable[str]) -> Longs:
-        """Shape (C,); sizes of the equivalence classes over columns, in the order of their numbers."""
-        chosen = tuple(names)
-        if chosen in self._classes:
+    def class_sizes(self, names: Iterable[str], within: Iterable[str] = ()) -> Longs:
+        """Shape (C,); sizes of the equivalence classes over columns, in the order of their numbers.
+
+        `within`: columns that records must agree on, too, whose classes are kept for the next time.
+        """
+        chosen, common = tuple(names), tuple(within)
+        if not common and chosen in self._classes:
             return self._classes[chosen].sizes
-        return class_sizes(self._as_written(chosen), len(self))
+        numbers = [self.classes(common).ids] if common else []
+        return class_sizes([*numbers, *self._as_written(chosen)], len(self))
 
     def alike(self, names: Iterable[str]) -> Longs:
         """Shape (n,); numbers from 0 that only records share whose values agree in some columns: those of their
