@@ -1,25 +1,35 @@
 """Small faults, one at a time: `python tests/mutants.py src/shoal/privacy/k_map.py ... [--budget N] [--seed S]`.
 
-Each mutant of a file is written into a copy of the package, and the tests nearest to the file are run against it. A
-mutant that they let live is printed; it is no fault of the tests only where it changes nothing, and then
-`tests/equal_mutants.txt` says why. Nearest are the tests that mirror the file, and those beside them that name it, or
-a class or function of it; `--also PATH` adds others. What stands in messages is left alone.
+Each mutant of a file is written into a copy of the package, and the tests nearest to the file are run against it:
+those that enter the function with the fault, the fastest first; all, where none does. A mutant that they let live is
+printed; it is no fault of the tests only where it changes nothing, and then `tests/equal_mutants.txt` says why.
+
+Nearest are the tests that mirror the file, those beside them that name it, or a class or function of it, and those
+elsewhere that import it; `--also PATH` adds others, `--only PATH` takes these instead. What stands in messages is left
+alone.
 """
 
 import argparse
 import ast
 import compileall
 import copy
+import json
+import multiprocessing
 import os
 import random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
+from types import FrameType
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 EQUAL = ROOT / "tests" / "equal_mutants.txt"
@@ -49,6 +59,20 @@ SWAPPED |= {there: here for here, there in SWAPPED.items()}
 
 UNSHRUNK = "--hypothesis-profile=unshrunk"
 """The first example that fails will do; a simpler one takes most of the time."""
+
+FORKS = multiprocessing.get_context("forkserver")
+"""Each mutant has a process of its own, forked where these are loaded already, and nothing of the package is."""
+FORKS.set_forkserver_preload(["pytest", "hypothesis", "numpy", "polars", "narwhals.stable.v2", "pydantic"])
+
+ELSEWHERE = {"proof": "parts", "run/parts": "parts", "table/parts": "parts"}
+"""Folders of tests that bear another name than what they test."""
+
+USERS = {
+    "judges/class_table.py": ["privacy/test_class_by_class.py", "parts/test_audit.py"],
+    "proof/in_parts.py": ["parts/test_audit.py", "parts/test_counts.py"],
+    "run/carry_out.py": ["test_release.py"],
+}
+"""Tests of what uses a file that none, or few, name."""
 
 Fault = tuple[ast.AST, ast.AST]
 """A node, and what stands in its place."""
@@ -172,14 +196,18 @@ def _text(node: ast.AST) -> str:
 
 
 def nearest(path: Path) -> list[Path]:
-    """The tests that mirror a file, then those beside them that name it or what it defines."""
+    """Tests that mirror a file, those beside them that name it or what it defines, that import it, and `USERS`."""
     inside = path.relative_to(ROOT / "src" / "shoal")
-    folder = ROOT / "tests" / inside.parent
+    folder = ROOT / "tests" / ELSEWHERE.get(inside.parent.as_posix(), inside.parent)
     mirror = folder / f"test_{path.stem.strip('_')}.py"
     defined = [node.name for node in ast.parse(path.read_text()).body if hasattr(node, "name")]
     named = re.compile(rf"\b(?:{'|'.join([*map(re.escape, defined), rf'import {path.stem}', path.stem])})\b")
-    beside = [test for test in sorted(folder.glob("test_*.py")) if test != mirror and named.search(test.read_text())]
-    return [mirror] * mirror.is_file() + beside
+    module = ".".join(["shoal", *inside.parent.parts])
+    imported = re.compile(rf"\b(?:{module}\.{path.stem}|from {module} import .*\b{path.stem})\b")
+    beside = [test for test in sorted(folder.glob("test_*.py")) if named.search(test.read_text())]
+    others = [test for test in sorted((ROOT / "tests").rglob("test_*.py")) if imported.search(test.read_text())]
+    users = [ROOT / "tests" / test for test in USERS.get(inside.as_posix(), ())]
+    return list(dict.fromkeys([*[mirror] * mirror.is_file(), *beside, *others, *users]))
 
 
 def living(path: Path, tests: Sequence[Path], chosen: Sequence[Mutant]) -> Iterator[Mutant]:
@@ -188,8 +216,10 @@ def living(path: Path, tests: Sequence[Path], chosen: Sequence[Mutant]) -> Itera
     Raises
     ------
     SystemExit
-        If the tests do not pass without any.
+        If there are no tests, or they do not pass without any mutant.
     """
+    if not tests:
+        raise SystemExit(f"mutants: no test is near {path.relative_to(ROOT)}. Name some (--also).")
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         package = Path(folder) / "shoal"
         shutil.copytree(ROOT / "src" / "shoal", package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -197,23 +227,99 @@ def living(path: Path, tests: Sequence[Path], chosen: Sequence[Mutant]) -> Itera
         compileall.compile_dir(package, quiet=1)
         for stale in victim.parent.glob(f"__pycache__/{victim.stem}.*"):  # Python reads it where time and size agree
             stale.unlink()
-        if not _pass(tests, folder, 600):
+        entered = Path(folder, "entered.json")
+        if not _pass(tests, folder, 1800, Entered(victim, entered)):
             raise SystemExit(f"mutants: without a fault, too, these fail: {' '.join(map(str, tests))}")
+        seconds = json.loads(entered.read_text())
         for mutant in chosen:
             victim.write_text(mutant.source)
-            if _pass(tests, folder, 120):
+            if _pass(tests, folder, 300, Chosen(entering(mutant.where, seconds))):
                 yield mutant
 
 
-def _pass(tests: Sequence[Path], source: str, seconds: int) -> bool:
+def entering(where: str, seconds: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
+    """The tests that enter a function, or the one around it, and the seconds that they take."""
+    while where not in seconds and "." in where:
+        where = where.rpartition(".")[0]
+    return seconds.get(where, {})
+
+
+class Entered:
+    """Plugin of pytest that writes down which tests enter which function of a file, and the seconds that they take.
+
+    What the making of a fixture enters, all tests enter that use it, though it is made once.
+    """
+
+    def __init__(self, victim: Path, out: Path) -> None:
+        self.victim, self.out = str(victim), out
+        self.seconds: dict[str, dict[str, float]] = defaultdict(dict)
+        self.fixtures: dict[str, set[str]] = {}
+        self.now: set[str] = set()
+
+    def enter(self, frame: FrameType, event: str, argument: object) -> None:
+        if frame.f_code.co_filename == self.victim:
+            self.now.add(re.sub(r"\.<\w+>", "", frame.f_code.co_qualname))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        before, self.now = self.now, set()
+        try:
+            return (yield)
+        finally:
+            self.fixtures[fixturedef.argname] = self.now
+            self.now |= before
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Function) -> Iterator[None]:
+        self.now = set()
+        begun = perf_counter()
+        sys.settrace(self.enter)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(None)
+            fixtures = (self.fixtures.get(name, set()) for name in getattr(item, "fixturenames", ()))
+            for name in self.now.union(*fixtures):
+                self.seconds[name][item.nodeid] = perf_counter() - begun
+
+    def pytest_sessionfinish(self) -> None:
+        self.out.write_text(json.dumps(self.seconds))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Plugin of pytest that runs some tests, the fastest first; all, where none is named."""
+
+    seconds: Mapping[str, float]
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if self.seconds:
+            items[:] = [item for item in items if item.nodeid in self.seconds]
+            items.sort(key=lambda item: self.seconds[item.nodeid])
+
+
+def _pass(tests: Sequence[Path], source: str, seconds: int, plugin: object) -> bool:
     """Whether all tests pass on a copy of the package; those that go on for ever do not."""
-    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:xdist", UNSHRUNK, *map(str, tests)]
-    environment = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+    process = FORKS.Process(target=_run, args=(ROOT, list(map(str, tests)), source, plugin))
+    process.start()
+    process.join(seconds)
+    if process.is_alive():
+        process.kill()
+        process.join()
+    return process.exitcode == 0
+
+
+def _run(root: Path, tests: Sequence[str], source: str, plugin: object) -> None:
+    """Run tests on a copy of the package in this process, and end it with their exit status."""
+    os.environ |= {"PYTHONPATH": source, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    sys.path.insert(0, source)
+    sys.dont_write_bytecode = True
+    os.chdir(root)
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    loaded = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    os._exit(pytest.main(["-x", "-q", "-p", "no:xdist", *loaded, UNSHRUNK, *tests], plugins=[plugin]))
 
 
 def equal(path: Path) -> set[str]:
@@ -228,6 +334,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--budget", type=int, help="try so many mutants, drawn from all files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--also", nargs="*", type=Path, default=[], help="further tests")
+    parser.add_argument("--only", nargs="*", type=Path, help="these tests in place of the nearest")
     asked = parser.parse_args(arguments)
     every = [(path, m) for path in map(Path.resolve, asked.files) for m in mutants(path.read_text())]
     every = [(path, mutant) for path, mutant in every if str(mutant) not in equal(path)]
@@ -236,7 +343,8 @@ def main(arguments: list[str]) -> int:
     alive = 0
     for path in dict.fromkeys(path for path, _ in every):
         chosen = [mutant for of, mutant in every if of == path]
-        for mutant in living(path, [*nearest(path), *map(Path.resolve, asked.also)], chosen):
+        near = nearest(path) if asked.only is None else asked.only
+        for mutant in living(path, [*map(Path.resolve, (*near, *asked.also))], chosen):
             print(f"{path.relative_to(ROOT)}:{mutant.line} {mutant}", flush=True)
             alive += 1
     print(f"{alive} of {len(every)} mutants live")

@@ -42,6 +42,12 @@ def test_the_nearest_tests_mirror_a_file_or_name_what_it_defines(project: Path) 
     assert near[0] == "test_l_diversity.py"
     assert "test_class_by_class.py" in near
     assert "test_gate.py" not in near
+    assert "test_narrowed.py" in [path.name for path in mutants.nearest(project / "src/shoal/proof/given_away.py")]
+
+
+@pytest.mark.parametrize("file", ["proof/in_parts.py", "run/parts/admission.py", "judges/class_table.py"])
+def test_files_whose_tests_bear_other_names_have_near_ones(project: Path, file: str) -> None:
+    assert mutants.nearest(project / "src" / "shoal" / file)
 
 
 def test_those_called_equal_are_still_made(project: Path) -> None:
@@ -56,16 +62,47 @@ def test_a_living_mutant_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """With a test that looks at one side of a limit only, what moves the other side lives."""
-    package, tests = tmp_path / "src" / "shoal", tmp_path / "tests"
-    package.mkdir(parents=True)
-    tests.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "small.py").write_text("def small(size, k):\n    return size < k\n")
-    (tests / "test_small.py").write_text("from shoal.small import small\ndef test():\n    assert small(1, 3)\n")
-    (tests / "conftest.py").write_text("from hypothesis import settings\nsettings.register_profile('unshrunk')\n")
-    monkeypatch.setattr(mutants, "ROOT", tmp_path)
-    assert mutants.main([str(package / "small.py")]) == 1
+    assert living_in("def small(size, k):\n    return size < k\n", "small(1, 3)", monkeypatch, tmp_path) == 1
     assert capsys.readouterr().out.splitlines() == [
         "src/shoal/small.py:2 small: size < k -> size <= k",
         "1 of 2 mutants live",
     ]
+
+
+def living_in(source: str, asserted: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> int:
+    """The exit status of the tool on a package of one file with a test beside one of another function."""
+    package, tests = folder / "src" / "shoal", folder / "tests"
+    package.mkdir(parents=True)
+    tests.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "small.py").write_text(source)
+    (tests / "test_small.py").write_text(f"from shoal.small import small\ndef test():\n    assert {asserted}\n")
+    (tests / "conftest.py").write_text("from hypothesis import settings\nsettings.register_profile('unshrunk')\n")
+    monkeypatch.setattr(mutants, "ROOT", folder)
+    return mutants.main([str(package / "small.py")])
+
+
+def test_where_no_test_enters_a_function_all_are_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What is called while the file is imported, and a constant."""
+    source = "def least():\n    return 1 + 1\nLEAST = least() + 1\ndef small(size):\n    return size < LEAST\n"
+    assert living_in(source, "small(2) and not small(3)", monkeypatch, tmp_path) == 0
+    assert capsys.readouterr().out == "0 of 10 mutants live\n"
+
+
+def test_tests_that_enter_the_function_around_enter_what_is_in_it() -> None:
+    seconds = {"outer": {"a": 1.0}, "outer.inner": {"b": 2.0}}
+    assert mutants.entering("outer.inner", seconds) == {"b": 2.0}
+    assert mutants.entering("outer.other", seconds) == {"a": 1.0}
+    assert mutants.entering("module", seconds) == {}
+
+
+def test_without_a_test_nothing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    package = tmp_path / "src" / "shoal"
+    package.mkdir(parents=True)
+    (tmp_path / "tests").mkdir()
+    (package / "small.py").write_text("def small(size, k):\n    return size < k\n")
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match=r"no test is near src/shoal/small\.py"):
+        mutants.main([str(package / "small.py")])

@@ -7,7 +7,7 @@ import pytest
 
 import shoal
 from shoal.plan import Plan
-from shoal.plan.model import SECTIONS, SETTINGS
+from shoal.plan.model import SECTIONS, SETTINGS, SMALLEST_BLOCK
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.table.schema import Schema
 from shoal.vocabulary.errors import PlanError
@@ -94,6 +94,8 @@ def test_unknown_columns_of_a_step(tmp_path: Path) -> None:
         ("- a", "a plan is a mapping"),
         ("steps: []", "must give every column a role"),
         ("columns: {a: other}\nsteps: 3", "'steps' must be a list"),
+        ("columns: {a: other}\nexact: 3", "exact must be true or false"),
+        ("columns: {a: other}\nblock_size: 9999", f"block_size must be a whole number of at least {SMALLEST_BLOCK:,}"),
         ("columns: {a: other}\nsteps: [{k: 5}]", "exactly one of the keys 'partition', 'mask'"),
         ("columns: {a: confidential}\nrequirements: [{privacy: k-anonymity, k: 3}]", "would hold emptily"),
         ("columns: {a: confidential}\nsteps: [{partition: mdav, k: 3}]", "steps 1: it names no columns"),

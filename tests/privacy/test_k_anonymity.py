@@ -65,6 +65,15 @@ def test_k_records_of_one_family_hide_nobody() -> None:
     assert not KAnonymity(k=1, unit="household").check(frame.drop("home")).holds  # what cannot be counted is not proved
 
 
+def test_a_column_named_household_is_none_by_its_name() -> None:
+    """What counts is the role; methods that form classes are told nothing of a column that merely bears the word."""
+    frame = pl.DataFrame({"age": [30, 30, 40, 40], "household": [1, 2, 3, 4], "home": [1, 1, 2, 2]})
+    table = Microdata.of(frame, {"age": "quasi-identifier", "household": "other", "home": "household"})
+    model = KAnonymity(k=2, unit="household")
+    assert model.group_limits(table.records) is None
+    assert model.check(table).achieved == 1
+
+
 def test_no_rows_and_no_quasi_identifiers() -> None:
     empty = KAnonymity(k=3).check(pl.DataFrame({"a": pl.Series([], dtype=pl.Float64)}))
     assert empty.holds

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +16,8 @@ import shoal
 from shoal.release.directory import RECORD, is_release
 from shoal.table.files.atomic import UNFINISHED, atomic_directory, atomic_file
 from shoal.table.files.table import Table
-from shoal.vocabulary.errors import FileError
+from shoal.table.hierarchy import Hierarchy
+from shoal.vocabulary.errors import FileError, Refused
 
 FRAME = pl.DataFrame({"a": [1, 1, 1, 2, 2, 2], "b": [1.5, 2, 3, 4, 5, 6]})
 PLAN = {"columns": {"a": "quasi-identifier", "b": "confidential"}, "requirements": [{"privacy": "k-anonymity", "k": 3}]}
@@ -150,3 +152,29 @@ def test_a_file_that_gives_fewer_records_back_is_not_released(
     with pytest.raises(FileError, match=rf"was not written whole \({left} of 6 records can be read back\)"):
         shoal.protect(FRAME, PLAN, seed=1).write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+KEEP = {"role": "quasi-identifier", "missing": "keep"}
+
+
+def test_a_file_is_judged_on_what_the_rules_of_the_plan_fill_in(tmp_path: Path) -> None:
+    """No gross is in the file; net and tax are, which add up to it, and to another one for everybody."""
+    cells = {"net": [10.0, 20, 30, 40], "tax": [1.0, 2, 3, 4], "gross": [None] * 4}
+    columns = {"net": "other", "tax": "other", "gross": {**KEEP, "level": "continuous"}}
+    plan = {"columns": columns, "requirements": [{"privacy": "k-anonymity", "k": 4}]}
+    release = shoal.protect(pl.DataFrame(cells).cast(pl.Float64), plan, seed=1)
+    release.write(tmp_path / "out")
+    with pytest.raises(Refused, match=r"gives away 4 missing .* of 'gross', by the rules"):
+        replace(release, rules=("net + tax == gross",)).write(tmp_path / "ruled")
+
+
+def test_a_file_is_judged_on_what_the_hierarchies_of_the_plan_narrow_down(tmp_path: Path) -> None:
+    """Ten homes in `Madrid | Lyon` and Spain, one in `Madrid | Lyon` and France: that one alone lives in Lyon."""
+    towns = ["Madrid | Lyon", "Spain"] * 10 + ["Madrid | Lyon", "France"] + ["Nice", "France"] * 10
+    columns = {"home": "household", "town": {**KEEP, "level": "nominal"}}
+    plan = {"columns": columns, "requirements": [{"privacy": "k-anonymity", "k": 10}]}
+    release = shoal.protect(pl.DataFrame({"home": [i // 2 for i in range(42)], "town": towns}), plan, seed=1)
+    release.write(tmp_path / "out")
+    tree = Hierarchy.from_nested({"Spain": ["Madrid", "Vigo"], "France": ["Lyon", "Nice"]})
+    with pytest.raises(Refused, match="gives away 32 missing or generalised cells of 'town'"):
+        replace(release, trees={"town": tree}).write(tmp_path / "narrowed")

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.vocabulary.errors import Refused
 from shoal.vocabulary.facts import Band, public_form
 
 DROP = {"mask": "suppress-records", "k": 2, "limit": 0.5, "columns": ["town"]}
@@ -41,3 +42,37 @@ def test_nor_does_a_step_after_cells_were_filled_in_from_other_records() -> None
 
 def test_nor_does_a_step_after_records_were_repaired() -> None:
     assert banded(FRAME, ROLES, DROP, constraints={"rules": ["pay <= 5"], "broken_rules": "repair"}) == set()
+
+
+KEEP = {"role": "quasi-identifier", "missing": "keep"}
+TOWNS = {"Spain": ["Madrid", "Vigo"], "France": ["Lyon", "Nice"]}
+
+
+def test_a_run_is_judged_on_what_its_own_rules_fill_in() -> None:
+    """No gross is released; net and tax, which stay, add up to it, and to another one for everybody."""
+    frame = pl.DataFrame({"net": [10.0, 20, 30, 40], "tax": [1.0, 2, 3, 4], "gross": [None] * 4})
+    plan = {
+        "columns": {"net": "other", "tax": "other", "gross": {**KEEP, "level": "continuous"}},
+        "requirements": [{"privacy": "k-anonymity", "k": 4}],
+    }
+    assert shoal.protect(frame.cast(pl.Float64), plan, seed=1).evidence.holds
+    with pytest.raises(Refused, match=r"gives away 4 missing .* of 'gross', by the rules"):
+        shoal.protect(frame.cast(pl.Float64), {**plan, "constraints": ["net + tax == gross"]}, seed=1)
+
+
+def test_a_run_is_judged_on_what_its_hierarchies_narrow_down() -> None:
+    """Ten homes in `Madrid | Lyon` and Spain, one in `Madrid | Lyon` and France: that one alone lives in Lyon."""
+    towns = ["Madrid", "Vigo"] * 10 + ["Madrid", "Lyon"] + ["Nice", "Lyon"] * 10
+    groups = {"Madrid | Lyon": ["Madrid"], "Spain": ["Vigo"], "France": ["Lyon"]}
+    frame = pl.DataFrame({"home": [i // 2 for i in range(42)], "town": towns})
+    town = {**KEEP, "level": "nominal"}
+    plan = {
+        "columns": {"home": "household", "town": town},
+        "steps": [{"mask": "recode", "columns": ["town"], "groups": groups}],
+        "requirements": [{"privacy": "k-anonymity", "k": 10}],
+    }
+    assert shoal.protect(frame, plan, seed=1).evidence.holds
+    with pytest.raises(Refused, match="gives away 32 missing or generalised cells of 'town'"):
+        shoal.protect(
+            frame, {**plan, "columns": {"home": "household", "town": {**town, "hierarchy": {"nested": TOWNS}}}}, seed=1
+        )

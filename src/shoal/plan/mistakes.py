@@ -29,6 +29,8 @@ MUST_BE = {
     "release": "release must be a mapping of texts, as in {title: ..., valid_until: 2030-12-31}.",
     "publish": "publish must be a list of measures, or the word exact for all of them.",
     "output": "output must be a mapping, as in {format: csv}.",
+    "exact": "exact must be true or false.",
+    "block_size": "block_size must be a whole number of at least 10,000.",
     "explore": "explore must be a mapping with the key 'method' and ranges.",
 }
 """What a section is answered with that is something else altogether."""
