@@ -244,6 +244,14 @@ def test_few_cells_left_are_no_shelter_from_arithmetic(seed: int) -> None:
     assert outcome == "refused"
 
 
+@pytest.mark.parametrize("seed", [70046, 70178, 90337])
+def test_few_cells_left_are_no_shelter_from_look_ups(seed: int) -> None:
+    """Five regions of the north are left beside forty postcodes, in memory and by parts."""
+    outcome, by_parts = tried(seed)
+    assert by_parts == (seed == 90337)
+    assert outcome in ("refused", [])
+
+
 def test_most_plans_are_released() -> None:
     assert sum(tried(seed)[0] == [] for seed in range(100, 106)) >= 2
 

@@ -13,7 +13,10 @@ from shoal.constraints import Constraints
 from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
+from shoal.privacy.gate import Gate
 from shoal.release.publish import _prove_file
+from shoal.run.carry_out import laws_known
+from shoal.table.laws import NO_LAWS, Laws
 from shoal.table.microdata import Microdata
 from shoal.table.records import MissingCells, Records
 from shoal.table.step_result import StepResult
@@ -183,6 +186,69 @@ def test_arithmetic_is_named_with_what_helps() -> None:
     )
     after = closed.records["age"].values
     assert (after + years == 2024).all()
+
+
+def hardly_shown() -> tuple[Records, Records]:
+    """A hundred persons in ten postcodes of two regions; and the same with regions left to the women of a postcode in
+    which two men live as well.
+    """
+    sex = ["m" if i >= 80 else "f" for i in range(100)]
+    frame = pl.DataFrame({"zip": [i % 10 for i in range(100)], "region": [i % 10 < 5 for i in range(100)], "sex": sex})
+    left = (pl.int_range(100) % 10 == 3) & (pl.col("sex") == "f")
+    roles = {"zip": {"role": "other", "level": "nominal"}, "region": KEY, "sex": KEY}
+    blanked = frame.with_columns(pl.when(left).then("region").alias("region"))
+    return Microdata.of(frame, roles).records, Microdata.of(blanked, roles).records
+
+
+def test_laws_of_the_original_are_filled_in_and_no_figure_is_taken_on_that() -> None:
+    original, released = hardly_shown()
+    alone, known = closure(released), closure(released, laws=Laws.for_release(original, released))
+    assert alone.filled == known.filled == {}
+    assert known.records is released and known.stages == ()
+    assert known.informed is not None
+    assert known.informed.filled == {"region": 2}
+    assert known.informed.sentence == (
+        "The release and the laws of the original give away 2 missing or generalised cells of 'region', by other "
+        "records with the same 'zip'. 'zip' gives 'region' back: take it out, coarsen it alike, or give it the role "
+        "quasi-identifier."
+    )
+    assert closure(original, laws=Laws.for_release(original, original)).informed is None
+
+
+@pytest.mark.parametrize(
+    ("lenient", "strict"),
+    [
+        (shoal.KAnonymity(k=2), shoal.KAnonymity(k=3)),
+        (Gate(measure=shoal.Prosecutor(), at_most=1 / 2), Gate(measure=shoal.Prosecutor(), at_most=1 / 3)),
+    ],
+    ids=["model", "bound"],
+)
+def test_what_is_required_holds_for_whoever_knows_the_laws_of_the_original(
+    lenient: shoal.KAnonymity | Gate, strict: shoal.KAnonymity | Gate
+) -> None:
+    """As released, the smallest class is of eight women; with two blanks filled in, of two men."""
+    original, released = hardly_shown()
+    pair = TablePair.of(None, released)
+    informed = TablePair.of(None, released, known=closure(released, laws=Laws.for_release(original, released)))
+    assert strict.verdict_on(pair).holds
+    refuted = strict.verdict_on(informed)
+    assert not refuted.holds
+    assert refuted.sentence.startswith("The release and the laws of the original give away 2 missing")
+    alone, known = lenient.verdict_on(pair), lenient.verdict_on(informed)
+    assert known.holds
+    assert known.public_form() == alone.public_form()  # which does not tell that there is such a law
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_plan_is_judged_by_the_laws_of_its_original_unless_privacy_is_spent(private: bool) -> None:
+    """A refusal because of the original would have to be paid for."""
+    original, released = hardly_shown()
+    steps = [{"mask": "laplace", "columns": ["pay"], "epsilon": 1, "bounds": {"pay": [0, 9]}}] if private else []
+    plan = shoal.Plan.of(
+        {"columns": {"zip": "other", "region": KEY, "sex": KEY, "pay": "confidential"}, "steps": steps}
+    )
+    assert (laws_known(plan, original, released) is NO_LAWS) == private
+    assert laws_known(plan, None, released) is NO_LAWS
 
 
 @pytest.mark.parametrize("rules", [["net + tax == gross"], []])

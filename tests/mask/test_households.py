@@ -1,5 +1,6 @@
 """Columns that are the same throughout households are recoded, suppressed and microaggregated by household."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,10 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.judges.closure import closure
+from shoal.judges.table_pair import TablePair
 from shoal.table.dependencies import Dependencies, Dependency, shares_of_household
+from shoal.table.laws import NO_LAWS, Laws
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 
@@ -109,3 +113,31 @@ def test_what_households_share_they_share_in_the_release(step: str) -> None:
         for number in np.unique(released.households):
             members = released.households == number
             assert blank[members].all() or not blank[members].any()
+
+
+def towns(seed: int) -> Records:
+    """Persons in a few postcodes, which name the region; two of them live in another one."""
+    rng = np.random.default_rng(seed)
+    place = rng.integers(0, 8, 90)
+    region = np.where(np.arange(90) < 2, 2, place % 3)
+    frame = pl.DataFrame(
+        {"zip": place, "region": region, "sex": rng.integers(0, 2, 90), "size": rng.integers(1, 5, 90)}
+    )
+    key = {"role": "quasi-identifier", "missing": "keep", "level": "nominal"}
+    roles = {name: key if name != "zip" else {"role": "other", "level": "nominal"} for name in frame.columns}
+    return Microdata.of(frame, roles).records
+
+
+def verdict_of_suppressed(records: Records) -> bool:
+    """Whether four alike are left for whoever knows the laws of the original."""
+    keys = ["region", "sex", "size"]
+    after = shoal.Suppress(k=4, missing="equal").apply(records, keys, np.random.default_rng(1)).records
+    known = closure(after, laws=Laws.for_release(records, after))
+    return shoal.KAnonymity(k=4).verdict_on(TablePair.of(None, after, known=known)).holds
+
+
+def test_suppression_looks_ahead_to_laws_that_few_cells_are_left_to_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = [towns(seed) for seed in range(12)]
+    assert all(map(verdict_of_suppressed, tables))
+    monkeypatch.setattr("shoal.mask.suppress.Laws", SimpleNamespace(of=lambda records, keys: NO_LAWS))
+    assert not all(map(verdict_of_suppressed, tables))

@@ -14,6 +14,7 @@ from shoal.judges.refinement import trees
 from shoal.proof import given_away
 from shoal.proof.given_away import refuse_given_away
 from shoal.proof.narrowed import refuse_narrowed
+from shoal.table.laws import Laws
 from shoal.table.microdata import Microdata
 from shoal.table.parts.stage import Stage, write_part
 from shoal.table.schema import Schema
@@ -85,6 +86,32 @@ def test_it_is_refused_where_memory_fills_in(tmp_path, kind, seed):
     records = Microdata.finished(frame, schema).encoded
     given = (staged(frame, tmp_path), schema, MEMORY, tmp_path)
     assert refused(refuse_given_away, *given) == bool(closure(records).filled)
+
+
+@pytest.mark.parametrize("kind", ["town", "country", "other", "record", "home", "birth"])
+@pytest.mark.parametrize("left", [1, 5, 40])
+@pytest.mark.parametrize("odd", [0, 8])
+def test_it_is_refused_where_memory_fills_in_by_laws_of_the_original(tmp_path, kind, left, odd):
+    """Of a column few cells are left: by themselves they show no law, which a few contradict even in the original."""
+    original = tables("town" if kind == "birth" else kind, 1, 400).with_columns(age=pl.int_range(400) % 61 + 20)
+    original = original.with_columns(
+        birth=2020 - pl.col("age"), town=pl.col("town").replace(dict(zip(TOWNS, COUNTRIES)))
+    )
+    name, by = ("age", "birth") if kind == "birth" else ("town", "by")
+    first = pl.int_range(400) < odd
+    original = original.select(by, pl.when(first).then(pl.col(name).reverse()).otherwise(name).alias(name))
+    chosen = pl.Series(np.isin(np.arange(400), np.random.default_rng(left).choice(400, left, replace=False)))
+    released = original.with_columns(pl.when(chosen).then(name).alias(name))
+    role = "household" if kind == "home" else "other"
+    schema = Schema.of({by: {"role": role, "missing": "keep"}, name: {"role": "quasi-identifier", "missing": "keep"}})
+    before, after = (Microdata.finished(frame, schema).encoded for frame in (original, released))
+    closed = closure(after, laws=Laws.for_release(before, after))
+    known = closed.filled or (closed.informed and closed.informed.filled)
+    places = [tmp_path / "before", tmp_path / "after"]
+    for place in places:
+        place.mkdir()
+    stages = [staged(frame, place) for frame, place in zip((original, released), places)]
+    assert refused(refuse_given_away, stages[1], schema, MEMORY, tmp_path, stages[0]) == bool(known)
 
 
 def test_only_records_with_both_cells_are_evidence(tmp_path):

@@ -39,7 +39,8 @@ def audit(
     plan
         Only its columns, requirements, measures and constraints matter.
     original
-        The table the release was made from; risk and loss are measured only where it is given.
+        The table the release was made from; risk and loss are measured only where it is given, and what its laws
+        give back (`shoal.table.laws`) counts as given away.
     private
         The private folder of the release, which says what original record each released one came from and how
         records were grouped. Without it both tables must hold the same records in the same order, and the plan

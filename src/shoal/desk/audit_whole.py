@@ -16,7 +16,7 @@ from shoal.judges.refinement import trees, with_trees
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.release import OF, WHOSE
-from shoal.run.carry_out import judged, measured, pair_of, repeated_in
+from shoal.run.carry_out import judged, laws_known, measured, pair_of, repeated_in
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
 from shoal.table.files.value_labels import once_named, ranges_in_words
@@ -50,7 +50,7 @@ def audit_whole(
         if private is None:
             _check_paired(before, released, plan)
     rules = Constraints.parse(plan.constraints, released, released=True).as_written()
-    filled = closure(released, rules.deduced, loaded)
+    filled = closure(released, rules.deduced, loaded, laws_known(plan, before, released))
     pair = pair_of(plan, before, released, partition, filled, hidden, units)
     verdicts = judged(plan, pair) + rules.check(released)
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:

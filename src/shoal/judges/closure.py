@@ -8,16 +8,21 @@ Every requirement must hold on the table as released, on what follows without ex
 with exceptions have filled in cells too, some of them wrongly. None alone is enough: filled in, a record can stand
 alone that was hidden before; but a record can also be put among many by a cell that a law got wrong. Figures of risk
 that count classes are taken on the closure, which is what an intruder works with.
+
+Where the original is at hand, requirements must hold as well on what is filled in by whoever knows the laws that hold
+there (`shoal.table.laws`), though the release hardly shows them. Figures are not taken on that, as they would tell of
+the original what the release does not.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from shoal.judges.refinement import refined
-from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, filled_by
-from shoal.table.dependencies import UNITS, Dependencies, gives_back
+from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, borne_by, filled_by
+from shoal.table.dependencies import UNITS, Dependencies, Dependency, gives_back
 from shoal.table.hierarchy import Hierarchy
+from shoal.table.laws import NO_LAWS, Laws, with_steps
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import plural, quoted
@@ -37,6 +42,7 @@ class Origin:
     laws: dict[str, None] = field(default_factory=dict)
     by_arithmetic: bool = False
     by_rules: bool = False
+    by_laws_of_original: bool = False  # Some of the laws need what is known of the original
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,6 +55,8 @@ class Closure:
     # What follows without exception, where laws with exceptions filled in more; None where they did not
     certain: Records | None = None
     origin: Origin = field(default_factory=Origin)
+    # What whoever knows the laws of the original fills in; None where these fill in nothing else, or are not at hand
+    informed: "Closure | None" = None
 
     @property
     def stages(self) -> tuple[Records, ...]:
@@ -64,8 +72,8 @@ class Closure:
         sources = [f"other records with the same {quoted(origin.sources)}"] if origin.sources else []
         sources += ["arithmetic"] * origin.by_arithmetic + ["the rules"] * origin.by_rules
         sentence = (
-            f"The release itself gives away {plural(total, 'missing or generalised cell')} of {quoted(self.filled)}, "
-            f"by {' and '.join(sources)}."
+            f"The release {'and the laws of the original give' if origin.by_laws_of_original else 'itself gives'} away "
+            f"{plural(total, 'missing or generalised cell')} of {quoted(self.filled)}, by {' and '.join(sources)}."
         )
         return f"{sentence} {remedy(origin.laws)}" if origin.laws else sentence
 
@@ -75,11 +83,13 @@ def remedy(laws: Iterable[str]) -> str:
     return f"{'; '.join(laws)}: take it out, coarsen it alike, or give it the role quasi-identifier."
 
 
-def closure(released: Records, deduce: Deduction | None = None, trees: Mapping[str, Hierarchy] = NO_TREES) -> Closure:
+def closure(
+    released: Records, deduce: Deduction | None = None, trees: Mapping[str, Hierarchy] = NO_TREES, laws: Laws = NO_LAWS
+) -> Closure:
     """Fill in all that a released table, and rules about its records, let one fill in.
 
     `deduce`: what the rules of the plan let one fill in; nothing by default. `trees`: hierarchies of which released
-    labels are nodes, by column (`shoal.judges.refinement.trees`).
+    labels are nodes, by column (`shoal.judges.refinement.trees`). `laws`: those of the original; none by default.
 
     Examples
     --------
@@ -89,9 +99,34 @@ def closure(released: Records, deduce: Deduction | None = None, trees: Mapping[s
     >>> closure(shoal.Microdata.of(frame, roles).records).sentence
     "The release itself gives away 1 missing or generalised cell of 'town', by other records with the same 'home'."
     """
-    laws = Arithmetic(released).laws
-    origin = Origin()
-    certain = _filled_in(released, deduce, trees, [law for law in laws if law.exact], origin, exceptions=False)
+    own = Arithmetic(released)
+    closed = _closed(released, deduce, trees, Laws(arithmetic=tuple(own.laws)), Origin())
+    borne = borne_by(released, laws.arithmetic)
+    if _shown(released, laws.look_ups, borne, own):
+        return closed
+    both = Laws(look_ups=laws.look_ups, arithmetic=(*borne, *own.laws))
+    informed = _closed(released, deduce, trees, both, Origin(by_laws_of_original=True))
+    same = all(not _changed(v, informed.records[v.name]) for v in closed.records.variables)
+    return closed if same and informed.certain is None else replace(closed, informed=informed)
+
+
+def _shown(
+    released: Records, look_ups: Collection[Dependency], borne: Sequence[ArithmeticLaw], own: Arithmetic
+) -> bool:
+    """Whether the release shows by itself all laws of the original, with what columns are rounded to."""
+    own_look_ups = Dependencies(released, exceptions=True)
+    shown = {name: own_look_ups.of(name) for name in dict.fromkeys(law.on for law in look_ups)}
+    rounded = {(law.on, law.by, law.operation, with_steps(law, own).steps) for law in own.laws}
+    return all(law in shown[law.on] for law in look_ups) and all(
+        (law.on, law.by, law.operation, law.steps) in rounded for law in borne
+    )
+
+
+def _closed(
+    released: Records, deduce: Deduction | None, trees: Mapping[str, Hierarchy], laws: Laws, origin: Origin
+) -> Closure:
+    """The closure by some laws, the table's own look-ups and its trees."""
+    certain = _filled_in(released, deduce, trees, laws, origin, exceptions=False)
     records = _filled_in(certain, deduce, trees, laws, origin, exceptions=True)
     changed = {v.name: _changed(v, records[v.name]) for v in released.variables}
     return Closure(
@@ -106,16 +141,17 @@ def _filled_in(
     records: Records,
     deduce: Deduction | None,
     trees: Mapping[str, Hierarchy],
-    laws: Sequence[ArithmeticLaw],
+    laws: Laws,
     origin: Origin,
     *,
     exceptions: bool,
 ) -> Records:
     """The records when nothing more can be filled in; the same object where nothing can be."""
+    formulas = [law for law in laws.arithmetic if exceptions or law.exact]
     while trees or any(not v.complete for v in records.variables):
         deduced = records if deduce is None else deduce(records)
-        step = Dependencies(deduced, exceptions=exceptions).completed()
-        computed, filled = filled_by(step.records, laws)
+        step = Dependencies(deduced, exceptions=exceptions, also=laws.look_ups).completed()
+        computed, filled = filled_by(step.records, formulas)
         narrowed, narrowing = refined(computed, trees, exceptions=exceptions)
         origin.by_rules |= deduced is not records
         origin.sources |= dict.fromkeys([*(dependency.by for dependency in step.cells), *narrowing])

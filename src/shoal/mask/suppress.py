@@ -12,7 +12,7 @@ from shoal.mask._suppression.state import Patterns, State
 from shoal.mask._suppression.task import distinct_rows, without_cells
 from shoal.mask.base import Mask
 from shoal.privacy.gate import Required
-from shoal.table.arithmetic import Arithmetic
+from shoal.table.laws import Laws
 from shoal.table.prelude import Bools, Generator, Ints, Longs, MissingCells, Progress, Records, StepResult
 from shoal.vocabulary.errors import ParameterError, Refused
 from shoal.vocabulary.facts import ByLabel
@@ -121,9 +121,10 @@ class Suppress(Mask):
             rows, ids, counts = distinct_rows(before)
             state, notes = search.searched(State.of(rows, counts), cells_a_blank(records, search.keys))
             codes = _without(before, state.patterns(rng).of_records(ids))
-            codes = _guarded(records, before, codes, search)
+            laws = Laws.of(records, search.keys)
+            codes = _guarded(records, before, codes, search, laws)
             if self.requirements:
-                codes, more = self._required(records, before, codes, search)
+                codes, more = self._required(records, before, codes, search, laws)
                 notes |= more
         search.prove(codes, np.ones(len(codes), dtype=np.int64))
         blank = (codes < 0) & (before >= 0)
@@ -234,12 +235,14 @@ class Suppress(Mask):
     def whole_needed(self) -> str:
         return "every record by itself for its requirements; require them of the table" if self.requirements else ""
 
-    def _required(self, records: Records, before: Ints, codes: Ints, search: Search) -> tuple[Ints, ByLabel]:
+    def _required(
+        self, records: Records, before: Ints, codes: Ints, search: Search, laws: Laws
+    ) -> tuple[Ints, ByLabel]:
         """The codes when the requirements hold too; what there is to tell about it. Cells are only ever blanked, so
         this ends.
         """
         keys = search.keys
-        asked = Asked(models=self.requirements, before=records, keys=tuple(keys), missing=self.reading)
+        asked = Asked(models=self.requirements, before=records, keys=tuple(keys), missing=self.reading, laws=laws)
         together, blanked, notes = cells_a_blank(records, keys), -1, ByLabel()
         while failing := asked.unmet(released := _released(records, before, codes, keys), filled_in=True):
             if int((codes < 0).sum()) == blanked:
@@ -255,9 +258,8 @@ class Suppress(Mask):
                 released = _released(records, before, codes, keys)
                 notes |= asked.blank(model, released, codes, prices, search.operations)
             if int((codes < 0).sum()) == blanked:  # as the cells stand they hold, and not once the release is filled in
-                laws = Arithmetic(records, keys).laws
                 Restored.of(released, laws).blank_sources(codes, records, keys, search.keep)
-            codes = _guarded(records, before, _mended(before, codes, search), search)
+            codes = _guarded(records, before, _mended(before, codes, search), search, laws)
         return codes, notes
 
     def _check_names(self, keys: Sequence[str]) -> None:
@@ -275,11 +277,11 @@ class Suppress(Mask):
                 )
 
 
-def _guarded(records: Records, before: Ints, codes: Ints, search: Search) -> Ints:
+def _guarded(records: Records, before: Ints, codes: Ints, search: Search, laws: Laws) -> Ints:
     """The codes when what gives blanked ones away is blanked too, until the keys reach their k though all is filled in
     that can be. Cells are only ever blanked, so this ends.
     """
-    blanked, laws = -1, Arithmetic(records, search.keys).laws
+    blanked = -1
     while int((codes < 0).sum()) > blanked:
         blanked = int((codes < 0).sum())
         released = _released(records, before, codes, search.keys)

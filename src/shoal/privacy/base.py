@@ -87,7 +87,10 @@ class PrivacyModel(ABC):
         return ("quasi-identifier", "confidential")
 
     def verdict_on(self, pair: TablePair) -> Verdict:
-        """The verdict on a released table: the requirement must hold as the cells stand and once they are filled in."""
+        """The verdict on a released table: the requirement must hold as the cells stand and once they are filled in.
+
+        It must hold for whoever knows the laws of the original, too, of which no figure is told.
+        """
         verdict = self.named(self.judge(pair))
         facts: dict[str, Fact] = {"cells that the release gives away": OfRelease(pair.closure.filled)}
         for stage in pair.stages if verdict.holds else ():
@@ -98,6 +101,10 @@ class PrivacyModel(ABC):
             kind = OfRelease if closed.influence == 0 else OfOriginal
             facts["achieved once these are filled in"] = kind(closed.achieved)
             verdict = replace(verdict, facts={**verdict.facts, **facts})
+        for stage in pair.informed if verdict.holds else ():
+            closed = self.named(self.judge(stage))
+            if not closed.holds:
+                return replace(closed, sentence=f"{stage.closure.sentence} Filled in: {closed.sentence}")
         return verdict
 
     def named(self, verdict: Verdict) -> Verdict:

@@ -89,7 +89,8 @@ class Gate(PrivacyModel):
     def verdict_on(self, pair: TablePair) -> Verdict:
         """The verdict on a released table, on its cells as they stand or once they are filled in, whichever is worst.
 
-        Measures that count classes do so on the closure.
+        Measures that count classes do so on the closure. The bound must hold for whoever knows the laws of the
+        original, too, of which no figure is told.
         """
         worst = self.judge(pair)
         for records in () if not pair.closure.filled else (pair.released, *pair.closure.stages[:-1]):
@@ -98,6 +99,10 @@ class Gate(PrivacyModel):
             verdict = self.judge(replace(pair, closure=Closure(records=records, filled={})))
             if not verdict.holds or self._worse(verdict, worst):
                 worst = verdict
+        for stage in pair.informed if worst.holds else ():
+            verdict = self.judge(replace(pair, closure=Closure(records=stage.released, filled={})))
+            if not verdict.holds:
+                return replace(verdict, sentence=f"{stage.closure.sentence} Filled in: {verdict.sentence}")
         return worst
 
     def _worse(self, first: Verdict, second: Verdict) -> bool:

@@ -5,9 +5,12 @@ A missing cell that another column determines is no secret. On a table in memory
 hold then as well. A table in parts is not filled in: if a column determines one that lacks cells, without
 exceptions or with few, or arithmetic does, the release is refused. Most columns contradict each other in a few records
 already: a law that is wrong there in more than twice the share of exceptions that it may have is not looked at further.
+
+The laws of the table that a release was made from need no evidence in the release (`shoal.table.laws`).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,18 @@ import polars as pl
 from shoal.judges.closure import remedy
 from shoal.kernels.arrays import Longs
 from shoal.proof.sampled import class_hash
-from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, fillable, wrong
-from shoal.table.dependencies import EXCEPTIONS, LOG_CHANCE, UNITS, believed, gives_back, log_chance_of
+from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, Read, cells_of, fillable, wrong
+from shoal.table.dependencies import (
+    EXCEPTIONS,
+    LOG_CHANCE,
+    UNITS,
+    Dependency,
+    bears,
+    believed,
+    gives_back,
+    log_chance_of,
+)
+from shoal.table.laws import NO_LAWS, Laws, with_steps
 from shoal.table.microdata import Microdata
 from shoal.table.numeric_cells import NumericCells, numbers_in
 from shoal.table.parts.csv_columns import name_in_sql
@@ -39,8 +52,7 @@ LOOKED_AT = 200_000
 def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path, original: Stage | None = None) -> None:
     """Refuse a released table in which a column determines missing cells of another.
 
-    `original`: the table that it was made from. Its laws of arithmetic need no evidence in the release: whoever knows
-    that an age follows from a year of birth fills it in, however few ages are left.
+    `original`: the table that it was made from, whose laws need no evidence in the release.
 
     Raises
     ------
@@ -49,12 +61,13 @@ def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path, or
     """
     names = [name for name in stage.schema if name not in OWN]
     lacking = lacking_among(stage, names, memory, spill)
-    for law, name in computed(stage, schema, names, lacking, original):
+    laws = NO_LAWS if original is None else laws_among(original, schema, names, lacking, memory, spill)
+    for law, name in computed(stage, schema, names, lacking, laws):
         raise Refused(
             f"Nothing was released. {remedy([gives_back(law.others(name), name)])} A table in parts is not "
             f"judged with missing cells filled in."
         )
-    for by, on in given_away(stage, schema, memory, spill, names, lacking):
+    for by, on in given_away(stage, schema, memory, spill, names, lacking, laws):
         raise Refused(
             f"Nothing was released. Column '{by}' determines missing cells of '{on}', so that they are given "
             f"away; a table in parts is not judged with such cells filled in. Take one of the two "
@@ -70,8 +83,48 @@ def lacking_among(stage: Stage, names: Sequence[str], memory: int, spill: Path) 
     return [name for name, count in zip(names, known) if count < stage.records]
 
 
+def laws_among(
+    original: Stage, schema: Schema, names: Sequence[str], lacking: Sequence[str], memory: int, spill: Path
+) -> Laws:
+    """The laws of the table that a release was made from, among some of its columns, which give some back.
+
+    Parameters
+    ----------
+    names, lacking
+        As for `given_away`; columns that the table does not have are passed over.
+    """
+    there = [name for name in names if name in original.schema]
+    wanted = [name for name in lacking if name in there]
+    if not wanted:
+        return NO_LAWS
+    units = _units_of(schema, there)
+    look_ups = {}
+    with session(memory, spill) as connection:
+        relation = original.relation(connection)
+        for by, on in open_pairs(original, there, wanted, partial(mostly_contradicted, units=units)):
+            seen = Seen.of(relation, by, on)
+            if seen.shows_law(unit=by in units):
+                look_ups[Dependency(by, on)] = seen.exceptions
+    arithmetic = _arithmetic(original, schema, there, wanted)
+    counts = {law: _counts(original, schema, law, arithmetic.cells) for law in arithmetic.laws}
+    return Laws(
+        look_ups=look_ups,
+        arithmetic=tuple(
+            replace(with_steps(law, arithmetic), exceptions=exceptions)
+            for law, (known, exceptions, *_) in counts.items()
+            if exceptions <= EXCEPTIONS[False] * known
+        ),
+    )
+
+
 def given_away(
-    stage: Stage, schema: Schema, memory: int, spill: Path, names: Sequence[str], lacking: Sequence[str]
+    stage: Stage,
+    schema: Schema,
+    memory: int,
+    spill: Path,
+    names: Sequence[str],
+    lacking: Sequence[str],
+    laws: Laws = NO_LAWS,
 ) -> Iterator[tuple[str, str]]:
     """The columns among some that determine missing cells of others, each with the other.
 
@@ -81,22 +134,30 @@ def given_away(
         Columns that are released.
     lacking
         Columns that lack cells, which are looked at.
+    laws
+        Those that need no evidence.
     """
     if not lacking:
         return
-    units = {name for name in names if schema.columns[name].role in UNITS}
+    units = _units_of(schema, names)
     pairs = open_pairs(stage, names, lacking, partial(mostly_contradicted, units=units))
+    pairs = list(dict.fromkeys((*pairs, *((law.by, law.on) for law in laws.look_ups if law.on in lacking))))
     if not pairs:
         return
     with session(memory, spill) as connection:
         relation = stage.relation(connection)
         for by, on in pairs:
-            if _determines(relation, by, on, unit=by in units):
+            seen = Seen.of(relation, by, on)
+            if seen.open_causes and seen.shows_law(laws.look_ups.get(Dependency(by, on)), unit=by in units):
                 yield by, on
 
 
+def _units_of(schema: Schema, names: Sequence[str]) -> set[str]:
+    return {name for name in names if schema.columns[name].role in UNITS}
+
+
 def computed(
-    stage: Stage, schema: Schema, names: Sequence[str], lacking: Sequence[str], original: Stage | None = None
+    stage: Stage, schema: Schema, names: Sequence[str], lacking: Sequence[str], laws: Laws = NO_LAWS
 ) -> Iterator[tuple[ArithmeticLaw, str]]:
     """The laws of arithmetic among columns that give back missing cells of some, each with the column.
 
@@ -104,34 +165,39 @@ def computed(
 
     Parameters
     ----------
-    names, lacking
+    names, lacking, laws
         As for `given_away`.
-    original
-        As for `refuse_given_away`.
     """
     if not lacking:
         return
-    arithmetic = _arithmetic(stage, schema, names, lacking)
-    laws = dict.fromkeys(arithmetic.laws)
-    if original is not None:
-        there = [name for name in names if name in original.schema]
-        known = _arithmetic(original, schema, there, [name for name in lacking if name in there]).laws
-        laws |= dict.fromkeys(law for law in known if arithmetic.cells.keys() >= set(law.columns))
-    for law in laws:
-        cells = {name: arithmetic.cells[name] for name in law.columns}
-        counts_of = partial(_counts_of_law, law=law, cells=cells, schema=schema)
-        seen = np.sum(list(stage.each(counts_of, law.columns)), axis=0)
-        known, *exceptions = seen[:4].tolist()
-        if min(exceptions) <= EXCEPTIONS[False] * known:
-            yield from (
-                (law, name) for name, number in zip(law.columns, seen[4:].tolist()) if number and name in lacking
-            )
+    records = _records_seen(stage, schema, names)
+    own, read = Arithmetic(records, lacking), Read()
+    there = [law for law in laws.arithmetic if set(law.columns) & set(lacking)]
+    here = [replace(law, exceptions=0) for law in own.laws]
+    for law in (*here, *there, *(replace(law, steps=None) for law in there)):
+        if not (cells := cells_of(law, records, read)):
+            continue
+        known, exceptions, *filled = _counts(stage, schema, law, cells)
+        if bears(law.exceptions, exceptions, known, unit=False):
+            yield from ((law, name) for name, number in zip(law.columns, filled) if number and name in lacking)
 
 
 def _arithmetic(stage: Stage, schema: Schema, names: Sequence[str], lacking: Sequence[str]) -> Arithmetic:
     """The laws in records at equal distances."""
+    return Arithmetic(_records_seen(stage, schema, names), lacking)
+
+
+def _records_seen(stage: Stage, schema: Schema, names: Sequence[str]) -> Records:
+    """Records at equal distances."""
     look = partial(_records_between, shares=max(stage.records // FIRST, 1))
-    return Arithmetic(_described(pl.concat(stage.each(look, tuple(names))), schema), lacking)
+    return _described(pl.concat(stage.each(look, tuple(names))), schema)
+
+
+def _counts(stage: Stage, schema: Schema, law: ArithmeticLaw, cells: Mapping[str, NumericCells]) -> list[int]:
+    """As `_counts_of_law` of all parts, with the fewest of the ways to round."""
+    counts_of = partial(_counts_of_law, law=law, cells={name: cells[name] for name in law.columns}, schema=schema)
+    known, *seen = np.sum(list(stage.each(counts_of, law.columns)), axis=0).tolist()
+    return [known, min(seen[:3]), *seen[3:]]
 
 
 def _records_between(chunk: pl.DataFrame, shares: int) -> pl.DataFrame:
@@ -211,30 +277,53 @@ def mostly_contradicted(records: pl.DataFrame, units: Collection[str]) -> bool:
     return len(known) - int(most["len"].sum()) > 2 * EXCEPTIONS[by in units] * len(known)
 
 
-def _determines(relation: Any, by: str, on: str, *, unit: bool) -> bool:
-    """Whether one column determines the other, with exceptions or without, and some cell that is missing with it."""
-    pairs = (
-        relation.filter(f"{name_in_sql(by)} IS NOT NULL")
-        .project(f"{name_in_sql(by)} AS cause, {name_in_sql(on)} AS effect")
-        .aggregate("cause, effect, count(*)::BIGINT AS n", "cause, effect")
-    )
-    groups = pairs.aggregate(
-        "cause, coalesce(sum(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS known, "
-        "coalesce(max(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS most, sum(n)::BIGINT AS all_records",
-        "cause",
-    )
-    exceptions, open_causes = groups.aggregate(
-        "sum(known - most)::BIGINT, count(*) FILTER (known > 0 AND known < all_records)"
-    ).fetchall()[0]
-    if not open_causes:
-        return False
-    sizes = sorted(groups.filter("known > 0").aggregate("known, count(*)", "known").fetchall())
-    effects = pairs.filter("effect IS NOT NULL").aggregate("effect, sum(n)::BIGINT", "effect").fetchall()
-    counts = [count for _, count in effects]
-    if exceptions:
-        table = np.array(sizes, dtype=np.int64)
-        return believed(table[:, 0], table[:, 1], np.array(sorted(counts), dtype=np.int64), exceptions, unit=unit)
-    return any(size > 1 for size, _ in sizes) if unit else log_chance_of_groups(sizes, counts) < LOG_CHANCE
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What is seen of a law that one column determines another."""
+
+    exceptions: int
+    open_causes: int  # Cells of the one that stand beside known and missing cells of the other
+    sizes: list[tuple[int, int]]  # Visible pairs of a cell of the one, and how many cells have so many
+    counts: list[int]  # Of these pairs, those with each cell of the other
+
+    @classmethod
+    def of(cls, relation: Any, by: str, on: str) -> "Seen":
+        """It in all records."""
+        pairs = (
+            relation.filter(f"{name_in_sql(by)} IS NOT NULL")
+            .project(f"{name_in_sql(by)} AS cause, {name_in_sql(on)} AS effect")
+            .aggregate("cause, effect, count(*)::BIGINT AS n", "cause, effect")
+        )
+        groups = pairs.aggregate(
+            "cause, coalesce(sum(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS known, "
+            "coalesce(max(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS most, sum(n)::BIGINT AS all_records",
+            "cause",
+        )
+        exceptions, open_causes = groups.aggregate(
+            "coalesce(sum(known - most), 0)::BIGINT, count(*) FILTER (known > 0 AND known < all_records)"
+        ).fetchall()[0]
+        effects = pairs.filter("effect IS NOT NULL").aggregate("effect, sum(n)::BIGINT", "effect").fetchall()
+        return cls(
+            exceptions=exceptions,
+            open_causes=open_causes,
+            sizes=sorted(groups.filter("known > 0").aggregate("known, count(*)", "known").fetchall()),
+            counts=sorted(count for _, count in effects),
+        )
+
+    def shows_law(self, there: int | None = None, *, unit: bool) -> bool:
+        """Whether it is believed, with exceptions or without; where it held with so many exceptions in the table that
+        this one was made from, whether it is not contradicted.
+        """
+        if not self.sizes:
+            return False
+        telling = sum(size * times for size, times in self.sizes if size > 1)
+        if there is not None and bears(there, self.exceptions, telling, unit=unit):
+            return True
+        if not self.exceptions:
+            several = any(size > 1 for size, _ in self.sizes)
+            return several if unit else log_chance_of_groups(self.sizes, self.counts) < LOG_CHANCE
+        table = np.array(self.sizes, dtype=np.int64)
+        return believed(table[:, 0], table[:, 1], np.array(self.counts, dtype=np.int64), self.exceptions, unit=unit)
 
 
 def log_chance_of_groups(sizes: Sequence[tuple[int, int]], counts: Sequence[int]) -> float:

@@ -30,9 +30,10 @@ from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.run.course import Course, concluded
-from shoal.run.privacy_spent import check_accounted, spent
+from shoal.run.privacy_spent import check_accounted, private_steps, spent
 from shoal.table.files.table import Table
 from shoal.table.hierarchy import Hierarchy
+from shoal.table.laws import NO_LAWS, Laws
 from shoal.table.microdata import Microdata
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -88,8 +89,9 @@ class Outcome:
 
     @cached_property
     def closure(self) -> Closure:
-        """The finished table with everything filled in that it and the plan's rules give away."""
-        return closure(self.released, self.constraints.deduced, self.trees)
+        """The finished table with everything filled in that it, the plan's rules and laws of the original give away."""
+        laws = laws_known(self.plan, self.before, self.released)
+        return closure(self.released, self.constraints.deduced, self.trees, laws)
 
     @cached_property
     def pair(self) -> TablePair:
@@ -290,6 +292,14 @@ def pair_of(
         units=units,
         traced=hidden is not None,
     )
+
+
+def laws_known(plan: Plan, before: Records | None, released: Records) -> Laws:
+    """The laws of the original by which a release is judged.
+
+    None where differential privacy is spent, which would have to pay for a refusal that they lead to.
+    """
+    return NO_LAWS if before is None or private_steps(plan) else Laws.for_release(before, released)
 
 
 def judged(plan: Plan, pair: TablePair) -> list[Verdict]:

@@ -33,10 +33,11 @@ import numpy as np
 
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.elementary import log
-from shoal.table.dependencies import EXCEPTIONS, LOG_CHANCE
+from shoal.table.dependencies import EXCEPTIONS, LOG_CHANCE, bears
 from shoal.table.fitted_line import FEWEST, HALVES, fitted_line
 from shoal.table.numeric_cells import ROUNDING, NumericCells
 from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 SAMPLE = 96
 """Records on which a law is tried first."""
@@ -74,7 +75,13 @@ class ArithmeticLaw:
     # slope, offset: of an affine pair
     slope: float = 1.0
     offset: float = 0.0
-    exact: bool = False  # True if no record contradicts it
+    exceptions: int = 0  # Records that contradict it
+    # What each of the columns was rounded to in the table that has the law; None where that is the table at hand
+    steps: tuple[float, ...] | None = None
+
+    @property
+    def exact(self) -> bool:
+        return not self.exceptions
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -110,6 +117,10 @@ class ArithmeticLaw:
                     return c / other, 1 / np.abs(other)
                 case _:
                     return (c * other, np.abs(other)) if first else (other / c, np.abs(other) / c**2)
+
+
+Read = dict[tuple[str, float | None], tuple[Variable, NumericCells | None]]
+"""Columns that were read as numbers, rounded to something or as they are."""
 
 
 class Arithmetic:
@@ -219,7 +230,7 @@ class Arithmetic:
         common = int((c.values[complete] == c.most).sum())
         if not law_holds(len(complete), exceptions, common, chance, trials):
             return None
-        return replace(law, exact=not exceptions)
+        return replace(law, exceptions=exceptions)
 
 
 def law_holds(records: int, exceptions: int, common: int, chance: float, trials: int) -> bool:
@@ -258,25 +269,53 @@ def filled_by(
     Returns the same records where nothing can be filled in.
     """
     filled: list[tuple[ArithmeticLaw, str, Bools]] = []
-    read: dict[str, NumericCells | None] = {}
+    read: Read = {}
     for law in laws:
         for name in law.columns:
-            if records[name].complete:
-                continue
-            for other in law.columns:
-                if other not in read:
-                    read[other] = NumericCells.of(records[other])
-            cells = {other: numeric for other in law.columns if (numeric := read[other]) is not None}
-            if len(cells) < len(law.columns):
+            if records[name].complete or not (cells := cells_of(law, records, read)):
                 continue
             numbers, usable = fillable(law, name, {other: numeric.values for other, numeric in cells.items()}, cells)
             rows = usable & records[name].missing
             if rows.any():
-                variable = cells[name].filled_in(rows, numbers[rows])
-                records = records.with_variables(variable)
-                del read[name]
+                records = records.with_variables(cells[name].filled_in(rows, numbers[rows]))
                 filled.append((law, name, rows))
     return records, filled
+
+
+def cells_of(law: ArithmeticLaw, records: Records, read: Read) -> dict[str, NumericCells]:
+    """The law's columns in numbers, rounded as the law says; empty where one of them is not to be read as numbers.
+
+    `read`: what was read before, which is added to.
+    """
+    cells = {}
+    for name, step in zip(law.columns, law.steps or (None,) * len(law.columns)):
+        seen = read.get((name, step))
+        if seen is None or seen[0] is not records[name]:
+            seen = read[name, step] = (records[name], NumericCells.of(records[name], step))
+        if seen[1] is None:
+            return {}
+        cells[name] = seen[1]
+    return cells
+
+
+def borne_by(records: Records, laws: Sequence[ArithmeticLaw]) -> list[ArithmeticLaw]:
+    """The laws of another table that records made from it do not contradict, rounded as they were there or as here."""
+    read: Read = {}
+    ways = ([_borne(way, records, read) for way in (law, replace(law, steps=None))] for law in laws)
+    return [borne for first, second in ways if (borne := first or second) is not None]
+
+
+def _borne(law: ArithmeticLaw, records: Records, read: Read) -> ArithmeticLaw | None:
+    """The law with the more exceptions that it has here or there; None where the records contradict it."""
+    cells = cells_of(law, records, read)
+    if not cells:
+        return None
+    known = np.all([~np.isnan(numeric.values) for numeric in cells.values()], axis=0)
+    complete = {name: numeric.values[known] for name, numeric in cells.items()}
+    exceptions = int(wrong(law, complete, cells[law.on]).min())
+    if not bears(law.exceptions, exceptions, int(known.sum()), unit=False):
+        return None
+    return replace(law, exceptions=max(law.exceptions, exceptions))
 
 
 def fillable(

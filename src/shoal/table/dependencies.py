@@ -23,14 +23,18 @@ It is believed if it is right
   0 < s < 1 the mean of s^W is at most sum_b (p_b + s (1 - p_b))^m. The least product of these over the values of A,
   divided by s^w, bounds the chance of w exceptions or fewer (Chernoff 1952); for w = 0 and s -> 0 it is the one above.
 
+Columns of a table that was made from another may follow laws of that one though few cells are left to show it. Such a
+law needs no evidence (`shoal.table.laws`), only that the records do not contradict it (`bears`).
+
 What this leaves out, on purpose: determination by two columns together where neither does alone (but for arithmetic:
 `shoal.table.arithmetic`), and laws that hold in a part of the table only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -70,6 +74,9 @@ class Dependency:
     on: str
 
 
+NO_LOOK_UPS: Mapping[Dependency, int] = MappingProxyType({})
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Completion:
     """A table with cells filled in."""
@@ -86,6 +93,9 @@ class Dependencies:
     ----------
     exceptions
         Whether laws with exceptions count, too.
+    also
+        Laws that need no evidence here, as they held in the table that this one was made from, with the number of
+        exceptions there; without exceptions they count only if there is none here, either.
 
     Examples
     --------
@@ -103,9 +113,12 @@ class Dependencies:
     np.False_
     """
 
-    def __init__(self, records: Records, *, exceptions: bool = False) -> None:
+    def __init__(
+        self, records: Records, *, exceptions: bool = False, also: Mapping[Dependency, int] = NO_LOOK_UPS
+    ) -> None:
         self.records = records
         self.exceptions = exceptions
+        self.also = also
 
     @cached_property
     def _codes(self) -> dict[str, Ints]:
@@ -117,10 +130,14 @@ class Dependencies:
         others = sorted((v for v in self.records.variables if v.name != name), key=lambda v: v.role not in UNITS)
         units = {v.name: v.role in UNITS for v in others}
         codes, on = self._codes, self._codes[name]
-        exact = [by for by, unit in units.items() if determines(codes[by], on, unit=unit)]
+        laws = {by: Dependency(by, name) for by in units}
+        seen = {by: exceptions_seen(codes[by], on) for by in units if laws[by] in self.also}
+        still = {by for by, (wrong, _) in seen.items() if not wrong and not self.also[laws[by]]}
+        exact = [by for by, unit in units.items() if by in still or determines(codes[by], on, unit=unit)]
         nearly = [by for by in units if self.exceptions and by not in exact]
-        nearly = [by for by in nearly if nearly_determines(codes[by], on, unit=units[by])]
-        return [Dependency(by, name) for by in (*exact, *nearly)]
+        still = {by for by, pairs in seen.items() if bears(self.also[laws[by]], *pairs, unit=units[by])}
+        nearly = [by for by in nearly if by in still or nearly_determines(codes[by], on, unit=units[by])]
+        return [laws[by] for by in (*exact, *nearly)]
 
     def completed(self) -> Completion:
         """The table with every missing cell filled in that another column determines, once."""
@@ -191,6 +208,35 @@ def nearly_determines(by: Ints, on: Ints, *, unit: bool) -> bool:
             return False
     sizes, times = np.unique(np.bincount(causes), return_counts=True)
     return believed(sizes, times, np.bincount(effects), wrong, unit=unit)
+
+
+def exceptions_to(by: Ints, on: Ints, *, unit: bool) -> int | None:
+    """Exceptions to the law that the cells of one column determine those of another; None where it is not believed.
+
+    Parameters as of `determines`.
+    """
+    if determines(by, on, unit=unit):
+        return 0
+    return exceptions_seen(by, on)[0] if nearly_determines(by, on, unit=unit) else None
+
+
+def exceptions_seen(by: Ints, on: Ints) -> tuple[int, int]:
+    """Exceptions to a law, and the visible pairs that can tell; parameters as of `determines`."""
+    visible = (by >= 0) & (on >= 0)
+    sizes = np.bincount(by[visible])
+    return _exceptions(by[visible], on[visible]), int(sizes[sizes > 1].sum())
+
+
+def bears(there: int, wrong: int, telling: int, *, unit: bool) -> bool:
+    """True if records do not contradict a law of the table that they were made from.
+
+    Where cells were only blanked and records left out there are never more exceptions than there; but a law that is
+    wrong in most of what can be seen is used by nobody.
+
+    `there`: exceptions in that table; `wrong`, `telling`: exceptions here, and the visible pairs that can tell; `unit`
+    as of `determines`.
+    """
+    return wrong <= EXCEPTIONS[unit] * telling or (wrong <= there and 2 * wrong <= telling)
 
 
 def believed(sizes: Longs, times: Longs, counts: Longs, wrong: int, *, unit: bool) -> bool:

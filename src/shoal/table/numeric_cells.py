@@ -48,10 +48,15 @@ class NumericCells:
     step: float  # What all of them are multiples of: a power of ten, or a unit of the clock in days; 0 where nothing is
 
     @classmethod
-    def of(cls, variable: Variable) -> "NumericCells | None":
-        """Those of a column; None where it has not two numbers that differ."""
+    def of(cls, variable: Variable, step: float | None = None) -> "NumericCells | None":
+        """Those of a column; None where it has not two numbers that differ.
+
+        `step`: what the column is known to be rounded to; then None only where it has cells, and all are no numbers.
+        """
         values = numbers_in(variable)
         present = values[~np.isnan(values)]
+        if step is not None:
+            return cls(variable=variable, values=values, step=step) if len(present) or variable.missing.all() else None
         if not len(present) or (present == present[0]).all():
             return None
         return cls(variable=variable, values=values, step=_step(variable, np.unique(present)))
@@ -78,19 +83,22 @@ class NumericCells:
     @cached_property
     def deviation(self) -> float:
         """The standard deviation; the same on every machine."""
-        mean = math.fsum(self._known) / len(self._known)
-        return math.sqrt(math.fsum((self._known - mean) ** 2) / len(self._known))
+        count = max(len(self._known), 1)
+        mean = math.fsum(self._known) / count
+        return math.sqrt(math.fsum((self._known - mean) ** 2) / count)
 
     @property
     def half(self) -> float:
         """Numbers no farther apart are written alike."""
-        largest = float(np.abs(self.present[[0, -1]]).max())
+        largest = float(np.abs(self.present[[0, -1]]).max()) if len(self.present) else 0.0
         return max(self.step / 2 * (1 + ROUNDING), ROUNDING * largest)
 
     def on_grid(self, numbers: Floats) -> Floats:
         """Numbers rounded as the column is; those that differ from a known one by rounding only become that."""
         if self.step:
             numbers = np.round(numbers / self.step) * self.step
+        if not len(self.present):
+            return numbers
         above = np.minimum(np.searchsorted(self.present, numbers), len(self.present) - 1)
         below = np.maximum(above - 1, 0)
         high, low = self.present[above], self.present[below]
@@ -105,7 +113,7 @@ class NumericCells:
             return self.variable.filled_in(values, cells)
         categories = list(self.variable.categories)
         place = {number: code for code, number in enumerate(map(_number, categories)) if not math.isnan(number)}
-        like = next(category for category in categories if not math.isnan(_number(category)))
+        like = next((category for category in categories if not math.isnan(_number(category))), 0.0)
         for number in dict.fromkeys(numbers.tolist()):
             if number not in place:
                 place[number] = len(categories)

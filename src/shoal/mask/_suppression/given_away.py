@@ -2,8 +2,9 @@
 
 A cell of a column that is the same throughout a household is only gone when it is gone for every member; a region is
 only gone when the postcode beside it is gone too (`shoal.table.dependencies`), an age only when the year of birth is
-(`shoal.table.arithmetic`). Where the year of birth stays, no blanking of ages helps, and none is tried: the requirement
-on the release says so.
+(`shoal.table.arithmetic`). The laws are those of the table before cells were blanked, however few are left to show them
+(`shoal.table.laws`). Where the year of birth stays, no blanking of ages helps, and none is tried: the requirement on
+the release says so.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 
 from shoal.table.arithmetic import ArithmeticLaw, filled_by
 from shoal.table.dependencies import UNITS, Completion, Dependencies
+from shoal.table.laws import Laws
 from shoal.table.prelude import Bools, Ints, Records
 
 
@@ -21,15 +23,16 @@ class Restored:
     """A table with blanked cells filled in, once."""
 
     records: Records
-    laws: Sequence[ArithmeticLaw]  # Of arithmetic
+    laws: Laws  # Of the table before cells were blanked
     completion: Completion  # By other records
     computed: list[tuple[ArithmeticLaw, str, Bools]]  # By arithmetic: the law, the column, and shape (n,), its cells
 
     @classmethod
-    def of(cls, released: Records, laws: Sequence[ArithmeticLaw], *, exceptions: bool = True) -> "Restored":
+    def of(cls, released: Records, laws: Laws, *, exceptions: bool = True) -> "Restored":
         """Fill in cells by laws, with or without the laws that have exceptions."""
-        completion = Dependencies(released, exceptions=exceptions).completed()
-        records, computed = filled_by(completion.records, [law for law in laws if exceptions or law.exact])
+        completion = Dependencies(released, exceptions=exceptions, also=laws.look_ups).completed()
+        formulas = [law for law in laws.arithmetic if exceptions or law.exact]
+        records, computed = filled_by(completion.records, formulas)
         return cls(records=records, laws=laws, completion=completion, computed=computed)
 
     def blank_sources(self, codes: Ints, records: Records, keys: Sequence[str], keep: Collection[str]) -> None:
@@ -38,7 +41,7 @@ class Restored:
         unless the source gives these back by arithmetic.
         """
         free = [name for name in keys if name not in keep]
-        tied = [set(law.columns) for law in self.laws]
+        tied = [set(law.columns) for law in self.laws.arithmetic]
         for dependency, cells in self.completion.cells.items():
             if dependency.on not in keys:
                 continue

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.judges.closure import Closure
+from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Verdict
 from shoal.judges.population import Candidates, in_population
 from shoal.judges.table_pair import TablePair
@@ -21,6 +21,7 @@ from shoal.mask._suppression.weighted import Cover
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.k_map import KMap
+from shoal.table.laws import Laws
 from shoal.table.prelude import Floats, Ints, Longs, MissingCells, Records
 from shoal.vocabulary.errors import ParameterError, Refused
 from shoal.vocabulary.facts import ByLabel
@@ -57,11 +58,12 @@ class Asked:
     before: Records  # The records as they came in
     keys: tuple[str, ...]  # The columns that may lose cells, in the order in which cells are blanked
     missing: MissingCells  # What a missing cell matches where a model leaves it open
+    laws: Laws  # Of the records as they came in
 
     def pair(self, blanked: Records, *, filled_in: bool) -> TablePair:
         """The tables as models judge them; not `filled_in`, as the cells stand."""
         before, after = (as_quasi_identifiers(records, self.keys) for records in (self.before, blanked))
-        known = None if filled_in else Closure(records=after, filled={})
+        known = closure(after, laws=self.laws) if filled_in else Closure(records=after, filled={})
         return TablePair.of(before, after, known=known, missing=self.missing, traced=True)
 
     def unmet(self, blanked: Records, *, filled_in: bool) -> list[tuple[PrivacyModel, Verdict]]:

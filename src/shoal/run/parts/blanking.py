@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.kernels.arrays import Longs
 from shoal.plan.steps import Step, settings_of
-from shoal.proof.given_away import computed, given_away, lacking_among, mostly_contradicted, open_pairs
+from shoal.proof.given_away import computed, given_away, lacking_among, laws_among, mostly_contradicted, open_pairs
 from shoal.run.parts.steps import After, Run
 from shoal.table.dependencies import UNITS, believed
 from shoal.table.microdata import Microdata
@@ -162,7 +162,7 @@ class Blanking:
         """The stage when what gives blanked cells away is blanked as well, until nothing does."""
         once = self.run.journal.once
         for turn in range(1, stage.records * len(self.keys) + 1):  # cells are only ever blanked, so it ends before
-            pairs = once(f"given-away-{self.number}-{turn}", lambda: self._given_away(stage, schema))  # noqa: B023
+            pairs = once(f"given-away-{self.number}-{turn}", lambda: self._given_away(original, stage, schema))  # noqa: B023
             if not pairs:
                 break
             stage = self._without_sources(stage, pairs, f"sources-{turn}")
@@ -172,17 +172,23 @@ class Blanking:
                 stage = self.written(stage, lost, f"turn-{turn}")
         return stage
 
-    def _given_away(self, stage: Stage, schema: Schema) -> list[tuple[str, str, bool]]:
+    def _given_away(self, original: Stage, stage: Stage, schema: Schema) -> list[tuple[str, str, bool]]:
         """The columns that determine missing cells of a key, with it, and whether by arithmetic, where blanking one of
         the two helps: not the key beside a column that gives it back by arithmetic.
         """
         free = set(self.keys) - set(self.step.method.keep)
-        lacking = lacking_among(stage, self.keys, self.run.memory, self.run.spill)
-        laws = list(computed(stage, schema, self.released, lacking))
-        tied = [{name, *law.others(name)} for law, name in laws]
-        pairs = given_away(stage, schema, self.run.memory, self.run.spill, self.released, lacking)
+        memory, spill = self.run.memory, self.run.spill
+        lacking = lacking_among(stage, self.keys, memory, spill)
+        if not lacking:
+            return []
+        laws = self.run.journal.once(
+            f"laws-{self.number}", lambda: laws_among(original, schema, self.released, self.keys, memory, spill)
+        )
+        filled = list(computed(stage, schema, self.released, lacking, laws))
+        tied = [{name, *law.others(name)} for law, name in filled]
+        pairs = given_away(stage, schema, memory, spill, self.released, lacking, laws)
         chosen = [(by, on, False) for by, on in pairs if by in free or (on in free and {by, on} not in tied)]
-        terms = [(next((term for term in law.others(name) if term in free), None), name) for law, name in laws]
+        terms = [(next((term for term in law.others(name) if term in free), None), name) for law, name in filled]
         return [*chosen, *((term, name, True) for term, name in terms if term is not None)]
 
     def _without_sources(self, stage: Stage, pairs: Sequence[tuple[str, str, bool]], turn: str) -> Stage:
