@@ -27,6 +27,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from math import comb
 from typing import Literal
 
 import numpy as np
@@ -153,8 +154,9 @@ class Arithmetic:
     def _outputs(self) -> list[str]:
         """Columns that may be computed from two others, those that lack cells first, as far as the budget goes."""
         outputs, left = [], MOST_TRIPLES
+        others, complete = len(self.cells) - 1, len(self.cells) - len(self.lacking)
         for on in sorted(self.cells, key=lambda name: name not in self.lacking):
-            left -= len(self._sources(on))
+            left -= comb(others, 2) - (0 if on in self.lacking else comb(complete - 1, 2))  # as many as `_sources`
             if left < 0:
                 break
             outputs.append(on)
@@ -206,11 +208,15 @@ class Arithmetic:
     def _sample(self, on: str) -> Longs:
         """Records to try a column on: those that lack least, a third of them without its most frequent value."""
         values = self.cells[on].values
-        lacks = np.sum([np.isnan(cells.values) for cells in self.cells.values()], axis=0)
         rare = (values != self.cells[on].most) & ~np.isnan(values)
         return np.concatenate(
-            [_fullest(np.flatnonzero(rows), lacks, most) for rows, most in ((~np.isnan(values), 64), (rare, 32))]
+            [_fullest(np.flatnonzero(rows), self._lacks, most) for rows, most in ((~np.isnan(values), 64), (rare, 32))]
         )
+
+    @cached_property
+    def _lacks(self) -> Longs:
+        """Shape (n,); columns of which each record lacks the cell."""
+        return np.asarray(np.sum([np.isnan(cells.values) for cells in self.cells.values()], axis=0))
 
     def _wrong(self, law: ArithmeticLaw, rows: Longs) -> int:
         """Number of records in which a law is wrong, of some in which all its columns are known."""
