@@ -4,11 +4,12 @@ Records that lack cells are drawn with those of their group that lack the same o
 that too few share.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shoal.replace._residuals.expectation import Normal, known_moments, likeliest
 from shoal.replace._residuals.gaps import Gaps, Union
 from shoal.replace._residuals.rotation import Split, restored, split, stacks
 from shoal.replace.marginals import Margin, Marginals
@@ -51,16 +52,17 @@ class Drawing:
         """True if the draw must be moved to the support, or to the moments on the columns' own scale."""
         return bool(self.support.rules) or self.marginals != "raw"
 
-    def values(self, gaps: Gaps, rng: Generator, progress: Progress, *, shuffle: bool) -> tuple[Floats, Floats]:
+    def values(
+        self, gaps: Gaps, expected: Mapping[int, Normal], rng: Generator, progress: Progress, *, shuffle: bool
+    ) -> tuple[Floats, Floats]:
         """Shape (n, L) each; the new values, and what was drawn before these were moved into the support.
 
-        With `shuffle` missing cells are dealt out anew, too.
+        `expected`: the distributions of groups that lack cells; with `shuffle` missing cells are dealt out anew, too.
         """
         new, drawn, target = self.x.copy(), self.x.copy(), self.x.copy()
         more_zeros = np.zeros((gaps.partition.n_groups, self.x.shape[1]), dtype=np.int64)
-        middle = known_means(self.x, gaps.partition)
         for group, base, rows, columns in gaps.unions():
-            more_zeros[group] = self._join(base, rows, columns, middle[group], (new, drawn, target), rng)
+            more_zeros[group] = self._join(base, rows, columns, expected[group], (new, drawn, target), rng)
         done = 0
         for columns, rows, groups in gaps.blocks():
             for here in stacks(groups, len(columns) + self.y.shape[1]):
@@ -99,12 +101,12 @@ class Drawing:
         base: Longs,
         rows: Longs,
         columns: Longs,
-        middle: Floats,
+        expected: Normal,
         tables: tuple[Floats, Floats, Floats],
         rng: Generator,
     ) -> Longs:
-        """Draw the joined rows of a group with the means `middle` (L,), and give its base what remains; the zeros (L,)
-        that the base has in addition."""
+        """Draw the joined rows of a group, and give its base what remains; the zeros (L,) that the base has in
+        addition."""
         new, drawn, target = tables
         x, other = self.x[np.ix_(base, columns)], self.x[np.ix_(rows, columns)]
         present = ~np.isnan(other)
@@ -114,13 +116,14 @@ class Drawing:
         predicted, noise = Union(x=scaled, y=self.y[base], other=scaled_other, other_y=self.y[rows]).drawn(rng)
         union = Union(x=x, y=self.y[base], other=other, other_y=self.y[rows])
         zeros = _dealt((x == 0), (other == 0), present, rng)
-        goal = None
+        goal, old = None, self._filled(rows, columns, other, expected)
         for share in NOISE:
             values = np.column_stack([m.back((predicted + share * noise)[:, j]) for j, m in enumerate(margins)])
             inside = self._inside(values, x, present, zeros, columns)
             if not self.exact:
                 break
-            goal = union.remaining(middle[columns], inside, rng, last=share == NOISE[-1])
+            now = self._filled(rows, columns, np.where(present, inside, np.nan), expected)
+            goal = union.remaining(expected.mean[columns], old, now, rng, last=share == NOISE[-1])
             if goal is not None:
                 target[np.ix_(base, columns)] = goal
                 break
@@ -129,6 +132,12 @@ class Drawing:
         more = np.zeros(self.x.shape[1], dtype=np.int64)
         more[columns] = (other == 0).sum(axis=0) - zeros
         return more
+
+    def _filled(self, rows: Longs, columns: Longs, values: Floats, expected: Normal) -> Floats:
+        """Shape (r, J); values of some columns, filled in."""
+        whole = np.full((len(rows), self.x.shape[1]), np.nan)
+        whole[:, columns] = values
+        return expected.filled(np.hstack([whole, self.y[rows]]))[:, columns]
 
     def _inside(self, values: Floats, x: Floats, present: Bools, zeros: Longs, columns: Longs) -> Floats:
         """Values (r, J) of joined records inside the support, with so many zeros (J,) among the known ones."""
@@ -142,12 +151,20 @@ class Drawing:
         return inside
 
 
-def known_means(x: Floats, groups: Partition) -> Floats:
-    """Shape (G, L); means of each group's known cells, those of the table where it has none."""
-    present = ~np.isnan(x)
-    middle = np.where(present, x, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
-    counts = groups.sums(present.astype(np.float64))
-    return np.asarray(middle + groups.sums(np.where(present, x - middle, 0.0)) / np.maximum(counts, 1.0))
+def distributions(x: Floats, y: Floats, groups: Partition, incomplete: Bools, joined: Bools) -> dict[int, Normal]:
+    """The likeliest normal distribution of X (n, L) and Y (n, M) in each group with `incomplete` records.
+
+    Where no record is `joined` to others any distribution has the moments kept, and the columns count as independent.
+    """
+    if not incomplete.any():
+        return {}
+    both = np.hstack([x, y])
+    elsewhere = known_moments(both, np.zeros(both.shape[1])).mean
+    return {
+        g: (likeliest if joined[rows].any() else known_moments)(both[rows], elsewhere)
+        for g, rows in enumerate(groups.members())
+        if incomplete[rows].any()
+    }
 
 
 def _dealt(base: Bools, other: Bools, present: Bools, rng: Generator) -> Longs:

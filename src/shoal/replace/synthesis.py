@@ -6,16 +6,17 @@ out unchanged, and what was done about groups too small for the model.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
 from shoal.kernels.tall import cross
-from shoal.replace._residuals.gaps import Gaps
+from shoal.replace._residuals.expectation import Normal
+from shoal.replace._residuals.gaps import ENOUGH, Gaps
 from shoal.replace._residuals.rotation import LAST_DIGIT, NEGLIGIBLE, least_dimensions, leverage, power_of_two, stacks
 from shoal.replace.base import Replacement
-from shoal.replace.drawing import Draw, Drawing, known_means
+from shoal.replace.drawing import Draw, Drawing, distributions
 from shoal.replace.marginals import Marginals, margin
 from shoal.replace.support import Rule, Support
 from shoal.table.prelude import Bools, Dealing, Floats, Generator, Longs, Partition, Progress, Records, StepResult
@@ -70,7 +71,7 @@ class Synthesiser(Replacement):
 
         z, least_left = records.matrix(names), needs(len(names))
         groups = large_enough(
-            partition, z, lambda p: divided(p).dimensions(y), least_left, y.shape[1], self.small, name
+            partition, z, lambda p: divided(p).dimensions(y), least_left, y.shape[1], self.small, name, names
         )
         work = Drawing(
             x=x,
@@ -82,11 +83,12 @@ class Synthesiser(Replacement):
             exact=exact,
         )
         gaps = divided(groups)
-        new, drawn = work.values(gaps, rng, progress, shuffle=self.exchangeable)
+        expected = distributions(x, y, groups, np.asarray(np.isnan(x).any(axis=1)), gaps.joined)
+        new, drawn = work.values(gaps, expected, rng, progress, shuffle=self.exchangeable)
         facts = {
             "groups": Count(n=groups.n_groups, unit="groups"),
             "groups merged because too small": Count(n=partition.n_groups - groups.n_groups, unit="groups"),
-            **account(x, new, y, groups, names),
+            **account(x, new, y, groups, names, expected),
             "values as drawn": OfOriginal(work.support.violations(drawn)),
             "values as released": OfOriginal(work.support.violations(new)),
         }
@@ -138,10 +140,12 @@ def large_enough(
     given: int,
     small: Small,
     name: str,
+    columns: Sequence[str] = (),
 ) -> Partition:
     """The partition, its groups with fewer than `needs` dimensions treated as `small` says; `given` columns are kept.
 
-    Merging joins such a group with the one whose mean over `z`, the standardised columns, is nearest.
+    Merging joins such a group with the one whose mean over `z`, the standardised columns, is nearest. `columns` names
+    those of `z`, where records that have the same cells are drawn together.
     """
     if small == "allow":
         return partition
@@ -150,6 +154,8 @@ def large_enough(
         condition = f", with {plural(given, 'column')} kept" if given else ""
         counted = ", counting records that have the same cells" if np.isnan(z).any() else ""
         if small == "refuse" or partition.n_groups == 1:
+            if columns and partition.sizes[short].min() >= size:  # so that only missing cells can be the reason
+                raise _few_cells(partition, z, short, columns, size, small, name)
             merge = ", or set small: merge" if small == "refuse" and partition.n_groups > 1 else ""
             raise ParameterError(
                 f"{name} needs groups of {size} records{condition}, so that {needs} dimensions are left to "
@@ -159,6 +165,23 @@ def large_enough(
             )
         partition = _merged(partition, np.nan_to_num(z), short)
     return partition
+
+
+def _few_cells(
+    partition: Partition, z: Floats, short: Longs, columns: Sequence[str], size: int, small: Small, name: str
+) -> ParameterError:
+    """Groups are large enough, but for their missing cells."""
+    counts = partition.sums((~np.isnan(z)).astype(np.float64))[short]
+    worst, column = np.unravel_index(int(counts.argmin()), counts.shape)
+    least = max(size, min(partition.k, ENOUGH))
+    merge = ", set small: merge" if small == "refuse" and partition.n_groups > 1 else ""
+    return ParameterError(
+        f"{name} draws the records of a group together that have the same cells, and needs {least} of them. "
+        f"{plural(len(short), 'group')} of {partition.n_groups:,} {'has' if len(short) == 1 else 'have'} fewer: "
+        f"one has {plural(int(counts[worst, column]), 'cell')} of '{columns[int(column)]}' in "
+        f"{plural(int(partition.sizes[short[int(worst)]]), 'record')}. Larger groups need not help: set missing: "
+        f"impute or drop for such columns{merge}, or set small: allow, with which moments of fewer records are kept."
+    )
 
 
 def _merged(partition: Partition, z: Floats, short: Longs) -> Partition:
@@ -175,13 +198,24 @@ def _merged(partition: Partition, z: Floats, short: Longs) -> Partition:
     return Partition.of(together[partition.labels])
 
 
-def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: Sequence[str]) -> ByLabel:
+def account(
+    x: Floats,
+    new: Floats,
+    y: Floats,
+    groups: Partition,
+    names: Sequence[str],
+    expected: Mapping[int, Normal] | None = None,
+) -> ByLabel:
     """Errors of the moments inside the groups and overall, and numbers of what came out as it went in.
 
     Means are compared relative to the larger of the mean and the standard deviation, covariances relative to the
-    product of the standard deviations. Missing cells stand at the mean of the group's known ones.
+    product of the standard deviations. In place of missing cells stands what the distributions of groups (`expected`)
+    let expect; if not given, the mean of the group's known ones.
     """
-    x, new = filled_in(x, new, groups)
+    if expected is None:
+        incomplete = np.asarray(np.isnan(np.hstack([x, new])).any(axis=1))
+        expected = distributions(x, y, groups, incomplete, np.zeros(len(x), dtype=bool))
+    x, new = (filled_in(table, y, groups, expected) for table in (x, new))
     worst = np.zeros(3)
     kept_columns = np.zeros(len(names), dtype=np.int64)
     kept_records = singled_out = 0
@@ -209,12 +243,15 @@ def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: Sequenc
     return facts
 
 
-def filled_in(x: Floats, new: Floats, groups: Partition) -> tuple[Floats, Floats]:
-    """Both tables with the mean that the group's known cells of X have in place of missing ones."""
-    if not (np.isnan(x).any() or np.isnan(new).any()):
-        return x, new
-    means = known_means(x, groups)[groups.labels]
-    return np.where(np.isnan(x), means, x), np.where(np.isnan(new), means, new)
+def filled_in(x: Floats, y: Floats, groups: Partition, expected: Mapping[int, Normal]) -> Floats:
+    """Shape (n, L); X with what the distributions of groups let expect in place of missing cells."""
+    if not expected:
+        return x
+    out = x.copy()
+    for g, rows in enumerate(groups.members()):
+        if g in expected:
+            out[rows] = expected[g].filled(np.hstack([x[rows], y[rows]]))[:, : x.shape[1]]
+    return out
 
 
 def as_it_was(x: Floats, new: Floats) -> Bools:

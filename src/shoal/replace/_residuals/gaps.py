@@ -6,9 +6,10 @@ same cells are drawn on their own, in these columns, with the moments that they 
 A *pattern* of cells that few records of the group share (fewer than the smallest group of the partition holds, or
 `ENOUGH` where groups are large) has no moments that may be kept by themselves. Its records are joined with a *base*:
 the commonest records of the group that have all the cells which these have. They are drawn first, from the normal
-regression of the base, and the base then gets what lacks to the moments of all of them together. Filled in with the
-group's means, base and joined records have the means, the covariances and the covariances with Y that they had; so
-the mean and the variance of a column's known cells are exact.
+regression of the base, and the base then gets what lacks to the moments of all of them together. Filled in with what
+the group's likeliest normal distribution lets expect of a missing cell (`_residuals.expectation`), base and joined
+records have the means, the covariances and the covariances with Y that they had. So this distribution, whose mean and
+covariance are those of the EM algorithm, is that of the original.
 
 More than that is not kept. The sum of a column over the records that have another one too, beside its sum over all,
 would give the cells of the few away that lack the other.
@@ -160,15 +161,15 @@ class Union:
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * axes.T
         return predicted, linear.product(standard_normal(rng, self.other.shape), root) * parts.unit[0]
 
-    def remaining(self, middle: Floats, new: Floats, rng: Generator, *, last: bool) -> Floats | None:
-        """Shape (s, J); a base that, beside new joined records (r, J), has the moments about `middle` that all had.
+    def remaining(self, middle: Floats, old: Floats, new: Floats, rng: Generator, *, last: bool) -> Floats | None:
+        """Shape (s, J); a base that, beside new joined records, has the moments that all had.
 
-        None if there is none; with `last` the nearest that there is.
+        None if there is none; with `last` the nearest that there is. `old` and `new`, shape (r, J): the joined records
+        as they were and are, filled in; `middle`, shape (J,): what moments are taken about.
         """
-        known = ~np.isnan(self.other)
-        own, old = self.x - middle, np.where(known, self.other - middle, 0.0)
+        own, old, now = self.x - middle, old - middle, new - middle
         unit = power_of_two(np.vstack([own, old])[None])[0]
-        own, old, now = own / unit, old / unit, np.where(known, new - middle, 0.0) / unit
+        own, old, now = own / unit, old / unit, now / unit
         here, there = self._designs()
         turn = _turn(here)
         sums = linear.cross_product(here, own) + linear.cross_product(there, old - now)
