@@ -21,7 +21,7 @@ import polars as pl
 from shoal.judges.closure import remedy
 from shoal.kernels.arrays import Longs
 from shoal.proof.sampled import class_hash
-from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, Read, cells_of, fillable, wrong
+from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, Read, cells_of, fillable, ways_to_round, wrong
 from shoal.table.dependencies import (
     EXCEPTIONS,
     LOG_CHANCE,
@@ -173,13 +173,15 @@ def computed(
     records = _records_seen(stage, schema, names)
     own, read = Arithmetic(records, lacking), Read()
     there = [law for law in laws.arithmetic if set(law.columns) & set(lacking)]
-    here = [replace(law, exceptions=0) for law in own.laws]
-    for law in (*here, *there, *(replace(law, steps=None) for law in there)):
-        if not (cells := cells_of(law, records, read)):
-            continue
-        known, exceptions, *filled = _counts(stage, schema, law, cells)
-        if bears(law.exceptions, exceptions, known, unit=False):
-            yield from ((law, name) for name, number in zip(law.columns, filled) if number and name in lacking)
+    here = [replace(law, exceptions=0) for law in own.laws]  # those of the records looked at say nothing of all
+    for law in (*here, *there):
+        for rounded in ways_to_round(law):
+            if not (cells := cells_of(rounded, records, read)):
+                continue
+            known, exceptions, *filled = _counts(stage, schema, rounded, cells)
+            if bears(law.exceptions, exceptions, known, unit=False):
+                yield from ((law, name) for name, number in zip(law.columns, filled) if number and name in lacking)
+                break
 
 
 def _arithmetic(stage: Stage, schema: Schema, names: Sequence[str], lacking: Sequence[str]) -> Arithmetic:

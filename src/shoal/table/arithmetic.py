@@ -307,8 +307,14 @@ def cells_of(law: ArithmeticLaw, records: Records, read: Read) -> dict[str, Nume
 def borne_by(records: Records, laws: Sequence[ArithmeticLaw]) -> list[ArithmeticLaw]:
     """The laws of another table that records made from it do not contradict, rounded as they were there or as here."""
     read: Read = {}
-    ways = ([_borne(way, records, read) for way in (law, replace(law, steps=None))] for law in laws)
-    return [borne for first, second in ways if (borne := first or second) is not None]
+    ways = ((_borne(rounded, records, read) for rounded in ways_to_round(law)) for law in laws)
+    first = (next(filter(None, borne), None) for borne in ways)
+    return [law for law in first if law is not None]
+
+
+def ways_to_round(law: ArithmeticLaw) -> tuple[ArithmeticLaw, ...]:
+    """The law with its columns rounded as it says, and as they are in the table at hand."""
+    return (law,) if law.steps is None else (law, replace(law, steps=None))
 
 
 def _borne(law: ArithmeticLaw, records: Records, read: Read) -> ArithmeticLaw | None:
