@@ -39,6 +39,22 @@ def test_columns_that_single_out_come_with_what_is_left_without_them() -> None:
     assert any("'town'" in remedy for remedy in remedies)
 
 
+def test_advice_is_of_what_laws_of_the_original_give_back() -> None:
+    """As released all ages are blank, so that nobody stands out; two each of an age do beside their years of birth."""
+    age = [20 + i % 70 for i in range(140)]
+    frame = pl.DataFrame({"sex": ["f", "m"] * 70, "age": age, "born": [2020 - years for years in age]})
+    plan = {
+        "columns": {"sex": "quasi-identifier", "age": "quasi-identifier", "born": "other"},
+        "steps": [{"mask": "suppress", "k": 3, "keep": ["sex"]}],
+        "requirements": [{"privacy": "k-anonymity", "k": 3}],
+    }
+    with pytest.raises(Refused, match=r"laws of the original give away 140 missing .* of 'age'") as caught:
+        shoal.protect(frame, plan, seed=1)
+    assert isinstance(caught.value, NotProved)
+    effects = {one.remedy: one.effect for one in caught.value.advice}
+    assert effects["Make 'age' coarser (recode, generalise), or leave it out."].startswith("Without it 0 of the 140")
+
+
 def test_following_the_advice_helps() -> None:
     step = {"partition": "mdav", "k": 2, "columns": ["town", "sex"]}
     refusal = refused({"privacy": "k-anonymity", "k": 5}, step)

@@ -57,7 +57,7 @@ def _explore(verdict: Verdict) -> Advice:
 
 def _for_classes(done: Outcome, model: KAnonymity, verdict: Verdict) -> Iterator[Advice]:
     """Larger groups, fewer columns, fewer records: each with what is left below k."""
-    records = done.closure.records
+    records = (done.closure.informed or done.closure).records
     keys = records.quasi_identifiers if model.columns is None else model.columns
 
     def below(names: Sequence[str]) -> int:
