@@ -4,9 +4,9 @@ Each mutant of a file is written into a copy of the package, and the tests neare
 those that enter the function with the fault, the fastest first; all, where none does. A mutant that they let live is
 printed; it is no fault of the tests only where it changes nothing, and then `tests/equal_mutants.txt` says why.
 
-Nearest are the tests that mirror the file, those beside them that name it, or a class or function of it, and those
-elsewhere that import it; `--also PATH` adds others, `--only PATH` takes these instead. What stands in messages is left
-alone.
+Nearest are the tests that mirror the file and those beside them that name it, or a class or function of it; where
+none does, those elsewhere that import it; `--also PATH` adds others, `--only PATH` takes these instead. What stands in
+messages is left alone, and so is what would break at once.
 """
 
 import argparse
@@ -56,6 +56,9 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
 }
 SWAPPED = {"min": "max", "all": "any", "minimum": "maximum", "argmin": "argmax", "floor": "ceil", "left": "right"}
 SWAPPED |= {there: here for here, there in SWAPPED.items()}
+
+UNSHORTENED = {*SWAPPED, "isinstance", "getattr", "hasattr", "cast"}
+"""Calls that break at once without their last argument."""
 
 UNSHRUNK = "--hypothesis-profile=unshrunk"
 """The first example that fails will do; a simpler one takes most of the time."""
@@ -155,7 +158,7 @@ def _faults(node: ast.AST) -> Iterator[ast.AST]:
         case ast.BoolOp(op=op, values=values):
             yield _with(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
             yield from (_with(node, values=values[:i] + values[i + 1 :]) for i in range(len(values)) if len(values) > 2)
-        case ast.BinOp(op=op) if type(op) in COMPUTED:
+        case ast.BinOp(op=op) if type(op) in COMPUTED and not _is_path(node):
             yield _with(node, op=COMPUTED[type(op)]())
         case ast.UnaryOp(op=ast.Not() | ast.Invert() | ast.USub(), operand=operand):
             yield operand
@@ -171,7 +174,7 @@ def _faults(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Name(SWAPPED[name])
         case ast.Attribute(attr=name) if name in SWAPPED:
             yield _with(node, attr=SWAPPED[name])
-        case ast.Call(func=func, args=[*_, _, _]) if not isinstance(func, ast.Name) or func.id not in SWAPPED:
+        case ast.Call(func=func, args=[*_, _, _]) if not isinstance(func, ast.Name) or func.id not in UNSHORTENED:
             yield _with(node, args=node.args[:-1])
         case ast.IfExp(body=body, orelse=orelse):
             yield from (body, orelse)
@@ -181,6 +184,13 @@ def _faults(node: ast.AST) -> Iterator[ast.AST]:
             yield _with(node, ifs=[])
         case ast.AugAssign() | ast.Expr(value=ast.Call()) | ast.Continue() | ast.Break():
             yield ast.Pass()
+
+
+def _is_path(node: ast.AST) -> bool:
+    """Whether a node is a path built with slashes, which anything else would break at once."""
+    return isinstance(node, ast.BinOp) and (
+        (isinstance(node.right, ast.Constant) and isinstance(node.right.value, str)) or _is_path(node.left)
+    )
 
 
 def _with(node: ast.AST, **fields: object) -> ast.AST:
@@ -196,7 +206,7 @@ def _text(node: ast.AST) -> str:
 
 
 def nearest(path: Path) -> list[Path]:
-    """Tests that mirror a file, those beside them that name it or what it defines, that import it, and `USERS`."""
+    """Tests that mirror a file, those beside them that name it or what it defines, or else import it, and `USERS`."""
     inside = path.relative_to(ROOT / "src" / "shoal")
     folder = ROOT / "tests" / ELSEWHERE.get(inside.parent.as_posix(), inside.parent)
     mirror = folder / f"test_{path.stem.strip('_')}.py"
@@ -207,7 +217,7 @@ def nearest(path: Path) -> list[Path]:
     beside = [test for test in sorted(folder.glob("test_*.py")) if named.search(test.read_text())]
     others = [test for test in sorted((ROOT / "tests").rglob("test_*.py")) if imported.search(test.read_text())]
     users = [ROOT / "tests" / test for test in USERS.get(inside.as_posix(), ())]
-    return list(dict.fromkeys([*[mirror] * mirror.is_file(), *beside, *others, *users]))
+    return list(dict.fromkeys([*[mirror] * mirror.is_file(), *(beside or others), *users]))
 
 
 def living(path: Path, tests: Sequence[Path], chosen: Sequence[Mutant]) -> Iterator[Mutant]:

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.plan.lines import dump_yaml, plain
-from shoal.plan.publication import _places, _public, hidden_cells, public_rule, public_sections
+from shoal.plan.publication import _places, _public, hidden_cells, public_rule, public_sections, recorded
 from shoal.table.files.table import Table
 from shoal.table.microdata import Microdata
 from shoal.vocabulary.parameters import Setting
@@ -223,3 +223,78 @@ def test_words_for_readers_hide_only_what_the_original_has() -> None:
     assert hidden_cells(plan, records, nobody) & {"1850", "merlins"} == {"1850"}
     assert not hidden_cells(plan, nobody, nobody) & {"1850", "merlins"}
     assert hidden_cells(plan, None, nobody) >= {"1850", "merlins"}
+
+
+def hidden_in(plan: dict[str, Any], frame: pl.DataFrame = FRAME, released: int = 0) -> tuple[set[str], str]:
+    """What a plan may not show where the first records alone are released, and what it shows."""
+    read = shoal.Plan.of(plan)
+    records = Microdata.of(frame, read.schema).records
+    hidden = hidden_cells(read, records, records.take(np.arange(released)))
+    return hidden, dump_yaml(public_sections(read, hidden))
+
+
+def test_a_cell_in_a_requirement_or_a_measure_is_withheld() -> None:
+    measure = {"utility": "inconsistencies", "rules": ["income <= 9876543.25"]}
+    for section in ({"measures": [measure]}, {"requirements": [{**measure, "at most": 0.5}]}):
+        hidden, shown = hidden_in({**PLAN, **section})
+        assert "9876543.25" in hidden
+        assert "utility: inconsistencies" in shown and "9876543" not in shown
+
+
+def test_cells_in_what_was_explored_are_withheld() -> None:
+    """In ranges of parameters, in steps of candidates and in parameters of the measures on the axes."""
+    explored = {
+        "method": {"mine": [{"mask": "top-code", "columns": ["income"], "value": 9876543.25}]},
+        "value": [52310, 51640],
+        "utility": {"method": "inconsistencies", "rules": ["age <= 63"]},
+    }
+    hidden, shown = hidden_in({**PLAN, "explore": explored})
+    assert hidden >= {"9876543.25", "52310", "51640", "63"}
+    assert not any(cell in shown for cell in ("9876543", "52310", "51640", "63"))
+    assert "mask: top-code" in shown and "method: inconsistencies" in shown
+
+
+@pytest.mark.parametrize(("kind", "late"), [(pl.Date, "1970-01-02"), (pl.Datetime("us"), "1970-01-01T00:00:01")])
+def test_moments_in_rules_are_cells_of_columns_of_moments(kind: Any, late: str) -> None:
+    """A day and a second after the start of 1970, when both are counted from; the number 1 is neither."""
+    born = pl.Series(["1950-03-04", late, "1990-12-31"]).str.to_datetime().cast(kind)
+    frame = pl.DataFrame({"born": born, "pay": [1.0, 2, 3]})
+    plan = {"columns": {"born": "quasi-identifier", "pay": "confidential"}, "constraints": [f"born <= '{late}'"]}
+    assert hidden_in(plan, frame, released=1)[0] >= {late}
+    assert late not in hidden_in(plan, frame, released=2)[0]
+
+
+def test_a_number_is_shown_if_the_release_has_it_with_either_sign() -> None:
+    """A rule is read without the sign before its number."""
+    frame = pl.DataFrame({"age": [-5.0, 7.0], "pay": [2.0, 3.0]})
+    plan = {"columns": {"age": "quasi-identifier", "pay": "confidential"}, "constraints": ["age >= -5", "age <= 7"]}
+    assert hidden_in(plan, frame, released=1)[0] & {"5", "7"} == {"7"}
+
+
+def test_a_missing_cell_shows_no_category() -> None:
+    """The last category of a column is what a code of -1 would stand for."""
+    job = {"role": "confidential", "missing": "keep", "level": "nominal"}
+    frame = pl.DataFrame({"age": [1.0, 2.0], "job": [None, "falconer"]})
+    plan = {"columns": {"age": "quasi-identifier", "job": job}, "constraints": ["job == 'falconer' -> age >= 1"]}
+    assert "falconer" in hidden_in(plan, frame, released=1)[0]
+    assert "falconer" not in hidden_in(plan, frame, released=2)[0]
+
+
+def test_a_secret_stands_in_no_record_and_a_table_that_was_given_only_as_one() -> None:
+    secret = "0123456789abcdef" * 4
+    steps = [
+        {"mask": "pseudonymise", "columns": ["name"], "key": secret},
+        {"mask": "pseudonymise", "columns": ["name"]},
+    ]
+    measures = [
+        {"risk": "membership-inference", "holdout": FRAME},
+        {"risk": "membership-inference", "holdout": "later.csv"},
+        {"risk": "membership-inference"},
+    ]
+    plan = shoal.Plan.of({**PLAN, "steps": steps, "measures": measures})
+    record = recorded(plan)
+    assert secret not in str(record)
+    assert [step.get("key") for step in record["steps"]] == ["withheld: secret", None]
+    assert [measure.get("holdout") for measure in record["measures"]] == ["a table", "later.csv", None]
+    shown = public_sections(plan, set())
+    assert secret not in str(shown) and shown["steps"][0]["key"] == "withheld"

@@ -8,7 +8,9 @@ import pytest
 
 import shoal
 from shoal.judges.intervals import proportion_interval
+from shoal.judges.linkage import DIRECTIONS, METRICS
 from shoal.kernels.partition import mdav
+from shoal.privacy.probabilistic_k_anonymity import _attackers, _subsets
 from shoal.table.partition import Partition
 from shoal.table.records import Records
 from shoal.vocabulary.errors import Refused
@@ -407,3 +409,15 @@ def test_a_column_that_tells_nothing_hides_nobody():
         answer = verdict(released, original, shoal.Whole().partition(original), 20, dealt=dealt)
         assert not answer.holds
         assert answer.achieved == 1
+
+
+def test_the_intruders_that_are_tried() -> None:
+    """By all columns in every way; by each column, each pair and all but one, up to 66 pairs."""
+    names = ("a", "b", "c", "d")
+    few = [(one,) for one in names] + list(itertools.combinations(names, 2)) + list(itertools.combinations(names, 3))
+    assert _subsets(names) == few
+    assert _subsets(("a", "b")) == [("a",), ("b",)]
+    assert _subsets(("a",)) == []
+    assert [len(_subsets(tuple(map(str, range(n))))) for n in (12, 13)] == [12 + 66 + 12, 13 + 13]
+    whole = [(names, metric, direction) for metric in METRICS for direction in DIRECTIONS]
+    assert _attackers(names) == whole + [(known, "euclidean", direction) for known in few for direction in DIRECTIONS]

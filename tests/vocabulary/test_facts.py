@@ -10,12 +10,14 @@ from shoal.vocabulary.facts import (
     ByColumn,
     Count,
     Figure,
+    Interval,
     Nested,
     OfOriginal,
     OfPlan,
     OfRelease,
     PrivacyLoss,
     Share,
+    as_known,
     band,
     losses,
     private_form,
@@ -38,6 +40,11 @@ def test_figures_in_bands_by_hand() -> None:
     assert Figure(value=0.93, influence=0.001, better="higher").public() == Band(at_least=0.5)
     assert Share(value=0.6, influence=0.01).public() == Band(at_most=1.0)
     assert Share(value=0.999, influence=0.01).public() is None  # nothing is said by 'at most 3'
+    assert Share(value=0.5, influence=0.06).public() is None  # nor by 'at most 2', which 20 records could do
+    assert Figure(value=1.0, influence=0.1, better="higher").public() == Band(at_least=0.3)
+    assert band(0.1, 0.001) == Band(at_most=0.3)  # in floats 30 times 0.01 and 3 times 0.1 are two numbers
+    assert Figure(value=0.0, influence=1.05).public() == Band(at_most=50)  # 20 records could do 21
+    assert Figure(value=0.0474, influence=0).public() == 0.0474
 
 
 def test_nothing_is_public_by_accident() -> None:
@@ -80,6 +87,7 @@ def test_a_step_bounds_nothing_after_others() -> None:
 def test_privacy_losses_are_found_by_their_type() -> None:
     one, two = PrivacyLoss(epsilon=0.5, columns=("a",)), PrivacyLoss(epsilon=1.0, columns=("b",), delta=1e-6)
     assert list(losses({"x": one, "inner": Nested({"y": two}), "epsilon": Figure(value=3.0)})) == [one, two]
+    assert one.public() == {"epsilon": 0.5, "columns": ["a"]}
     assert two.public() == {"epsilon": 1.0, "columns": ["b"], "delta": 1e-6}
 
 
@@ -97,3 +105,19 @@ def test_no_single_record_leads_out_of_a_band(value: float, influence: float) ->
 def test_an_influence_that_nobody_bounded_gives_no_band(bad: float | None) -> None:
     assert band(5.0, bad) is None
     assert band(float("nan"), 1.0) is None
+
+
+def test_a_figure_has_the_digits_that_its_interval_leaves_certain_and_one_more() -> None:
+    """Half the width is 0.05, 0.004, 300 and nothing."""
+    wide, narrow, huge = (Interval(low=low, high=high) for low, high in ((0.4, 0.5), (0.446, 0.454), (700, 1300)))
+    assert [interval.decimals for interval in (wide, narrow, huge)] == [3, 4, 0]
+    assert [as_known(0.45, interval) for interval in (wide, narrow)] == ["0.450", "0.4500"]
+    assert as_known(999.6, huge) == "1000" and str(huge) == " [700, 1300]"
+    point, endless = Interval(low=0.45, high=0.45), Interval(low=0.0, high=float("inf"))
+    assert point.decimals is None and endless.decimals is None
+    assert as_known(0.123456, point) == as_known(0.123456) == "0.1235"
+
+
+def test_bands_in_words() -> None:
+    assert str(Band(at_most=2000, unit="records")) == "at most 2,000 records"
+    assert str(Band(at_least=0.5)) == "at least 0.5"

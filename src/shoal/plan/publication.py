@@ -64,7 +64,7 @@ def recorded(plan: Plan) -> Spec:
     """The plan's sections for the private record, without secrets."""
     sections: Spec = plain(plan.as_mapping())
     for spec, key, marker in _places(plan, sections):
-        if isinstance(marker, Secret) and spec[key] is not None:
+        if isinstance(marker, Secret):
             spec[key] = NOT_RECORDED
         elif isinstance(marker, TablePath):
             spec[key] = _named(spec[key])

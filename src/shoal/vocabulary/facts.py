@@ -355,7 +355,8 @@ def _up(value: float, scale: Scale) -> float:
     if value <= 0:
         return 0.0
     power = _power_of_ten(value)
-    return next(bound for factor in (*scale, scale[0] * 10) if (bound := factor * power) >= value)
+    bounds = [*(_decimal(factor, power) for factor in scale), _decimal(scale[0], power + 1)]
+    return next(bound for bound in bounds if bound >= value)
 
 
 def _down(value: float, scale: Scale) -> float:
@@ -363,9 +364,15 @@ def _down(value: float, scale: Scale) -> float:
     if value <= 0:
         return 0.0
     power = _power_of_ten(value)
-    return next(bound for factor in (*reversed(scale), scale[-1] / 10) if (bound := factor * power) <= value)
+    bounds = [*(_decimal(factor, power) for factor in reversed(scale)), _decimal(scale[-1], power - 1)]
+    return next(bound for bound in bounds if bound <= value)
 
 
-def _power_of_ten(value: float) -> float:
+def _power_of_ten(value: float) -> int:
     """The largest power of ten that is at most the value: from its digits, since logarithms are not exact."""
-    return float(f"1e{Decimal(value).adjusted()}")
+    return Decimal(value).adjusted()
+
+
+def _decimal(factor: float, power: int) -> float:
+    """The float nearest to a factor times a power of ten; a product of two floats may be another, as 3 times 0.1 is."""
+    return float(f"{factor}e{power}")
