@@ -73,6 +73,7 @@ ELSEWHERE = {"proof": "parts", "run/parts": "parts", "table/parts": "parts"}
 USERS = {
     "judges/class_table.py": ["privacy/test_class_by_class.py", "parts/test_audit.py"],
     "proof/in_parts.py": ["parts/test_audit.py", "parts/test_counts.py"],
+    "release/review.py": ["cli/test_review.py"],
     "run/carry_out.py": ["test_release.py"],
 }
 """Tests of what uses a file that none, or few, name."""

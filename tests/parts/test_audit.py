@@ -83,6 +83,17 @@ def test_all_models_give_the_figures_of_the_whole(released, folder_of, gaps):
         assert ours.private_form() == theirs.private_form(), ours.requirement
 
 
+@pytest.mark.parametrize("k", [1, 2])
+def test_households_that_are_missing_count_as_in_the_whole(folder_of, k):
+    """A class of no household, which may be one; of one and a missing one, which may be the same; of two."""
+    frame = pl.DataFrame({"area": list("aabbcc"), "home": [None, None, 1, None, 2, 3]})
+    columns = {"area": "quasi-identifier", "home": {"role": "household", "missing": "keep"}}
+    plan = {"columns": columns, "requirements": [{"privacy": "k-anonymity", "k": k, "unit": "household"}]}
+    (ours,), (theirs,) = audit(folder_of(frame), plan).verdicts, shoal.audit(frame, whole_plan(plan)).verdicts
+    assert ours.private_form() == theirs.private_form()
+    assert (ours.achieved, ours.details["classes too small"]) == (1, 2 if k == 2 else 0)
+
+
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("keys", [("age", "area", "home"), ("area",), ("not released",)])
 def test_natural_sets_are_those_of_the_whole(released, folder_of, keys):

@@ -296,3 +296,19 @@ def test_decimals_in_one_part_keep_a_column_of_floats(small_blocks, tmp_path, pl
     protect(tmp_path / "t.csv", plan, tmp_path / "out", seed=SEED, workers=1)
     parts = [pl.read_parquet_schema(path) for path in (tmp_path / "out" / "release" / "data").iterdir()]
     assert len(parts) > 1 and {part["note"] for part in parts} == {pl.Float64}
+
+
+@pytest.mark.parametrize("lacking", [0, 1])
+def test_a_risk_of_classes_says_how_missing_cells_were_read(folder_of, tmp_path, lacking):
+    frame = pl.DataFrame(
+        {"sex": ["f", "m"] * 300 + [None if lacking else "m"] * 2, "pay": [1.0, 2.0, 3.0] * 200 + [4.0] * 2}
+    )
+    plan = {
+        "columns": {"sex": {"role": "quasi-identifier", "missing": "keep"}, "pay": "confidential"},
+        "requirements": [{"privacy": "k-anonymity", "k": 2}],
+        "measures": [{"risk": "prosecutor"}],
+        "output": {"format": "parquet"},
+    }
+    release = protect(folder_of(frame), plan, tmp_path / "out", seed=1, workers=1)
+    (risk,) = (finding for finding in release.evidence.findings if finding.measure == "prosecutor")
+    assert ("Counted with" in risk.sentence) == bool(lacking)

@@ -9,10 +9,12 @@ import pytest
 import shoal
 from shoal.judges.intervals import proportion_interval
 from shoal.judges.linkage import DIRECTIONS, METRICS
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.partition import mdav
 from shoal.privacy.probabilistic_k_anonymity import _attackers, _subsets
 from shoal.table.partition import Partition
 from shoal.table.records import Records
+from shoal.table.step_result import StepTrace
 from shoal.vocabulary.errors import Refused
 from shoal.vocabulary.registry import build
 
@@ -54,13 +56,14 @@ def test_permutation_and_normal_draws_hold(method):
     assert answer.details["measured"]["interval"] == [wide.low, wide.high]
 
 
-def test_a_measured_rate_above_1_over_k_refutes_what_is_said_of_a_method():
+@pytest.mark.parametrize("k", [8, 20])
+def test_a_measured_rate_above_1_over_k_refutes_what_is_said_of_a_method(k):
     # Muralidhar-Sarathy with alpha = .99 keeps everyone near their own place, whoever says it dealt them out.
     records = table()
     part = shoal.Whole().partition(records)
-    answer = verdict(protected(records, part, shoal.MuralidharSarathy(alpha=0.99)), records, part, 20)
+    answer = verdict(protected(records, part, shoal.MuralidharSarathy(alpha=0.99)), records, part, k)
     assert not answer.holds
-    assert answer.achieved < 20
+    assert answer.achieved == 1 / answer.details["measured"]["interval"][0] < k
     assert "which refutes the claim" in answer.sentence
 
 
@@ -90,6 +93,43 @@ def test_a_column_that_is_constant_in_every_group_may_stay():
     part = Partition.of(town)
     released = protected(records, part, shoal.Permutation(), ["x0"])
     assert verdict(released, records, part, 50).holds
+
+
+def test_a_column_that_is_constant_in_the_release_may_have_been_anything():
+    records = table(60, d=3)
+    part = groups(records, 6)
+    released = protected(records, part, shoal.Permutation(), ["x0"])
+    flat = released.with_variables(released["x1"].with_values(np.zeros(60)))
+    model = shoal.ProbabilisticKAnonymity(k=6, known=("x0", "x1"))
+    for after, achieved in ((released, 1), (flat, 6)):
+        answer = model.check(after, original=records, partition=part, dealt=["x0"], formed_on=["x0"])
+        assert (answer.holds, answer.achieved) == (achieved == 6, achieved)
+
+
+def test_a_column_that_only_the_release_has_stays_beside_the_dealt_ones():
+    frame = pl.DataFrame({"age": np.arange(40.0)})
+    part = Partition(labels=np.arange(40, dtype=np.int32) // 10)
+    shuffled = np.concatenate(
+        [np.random.default_rng(g).permutation(np.arange(g * 10.0, g * 10 + 10)) for g in range(4)]
+    )
+    for note, sentence in ((part.labels, "'note' of a person is not covered"), (np.arange(40), "'note' of a person")):
+        new = pl.DataFrame({"age": shuffled, "note": note})
+        answer = shoal.ProbabilisticKAnonymity(k=10, known=("age",)).check(
+            new, original=frame, partition=part, dealt=["age"], formed_on=["age"]
+        )
+        assert answer.details["proved"]["smallest group"] == 10
+        assert sentence in answer.sentence
+
+
+@pytest.mark.parametrize("dropped", [0, 1])
+def test_records_that_a_step_dropped_tell_of_all_that_it_may_have_read(dropped):
+    records = table(60)
+    part = groups(records, 6)
+    released = protected(records, part, shoal.Permutation(), ["x0"]).take(np.arange(dropped, 60))
+    steps = StepTrace(columns=(), reads=None), StepTrace(columns=("x0",), reads=frozenset(["x0"]), dealing="columns")
+    dealt = {"x0": Partition.of(part.labels[dropped:])}
+    pair = TablePair.of(records, released, dealt=dealt, traces=steps, traced=True)
+    assert shoal.ProbabilisticKAnonymity(k=5, known=("x0",)).judge(pair).holds is not bool(dropped)
 
 
 def test_small_groups_fail():
@@ -139,6 +179,13 @@ def test_what_is_not_at_hand_is_not_proved():
     )
     nothing = Records.of(records.variables[:1]).without(["x0"])
     assert not model.check(records, original=nothing, partition=part).holds
+
+
+def test_records_that_are_nobodys_in_particular_are_not_proved():
+    records, fewer = table(20), table(10, seed=1)
+    answer = shoal.ProbabilisticKAnonymity(k=2).judge(TablePair.of(records, fewer, dealt={}))
+    assert not answer.holds
+    assert "does not say which original record" in answer.sentence
 
 
 def test_frames():
