@@ -175,7 +175,9 @@ def test_a_method_is_shown_with_examples_that_work(run: Run, entry: Any) -> None
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"), [("localSuppression", "suppress"), ("microaggregation", "mdav"), ("addNoise", "noise")]
+    ("said", "meant"),
+    [("localSuppression", "suppress"), ("microaggregation", "mdav"), ("addNoise", "noise")]
+    + [("GADP", "ipso"), ("EGADP", "ipso"), ("C-GADP", "shuffle"), ("data shuffling", "shuffle")],
 )
 def test_words_of_other_tools_are_understood(run: Run, said: str, meant: str) -> None:
     status, _, err = run("methods", said)

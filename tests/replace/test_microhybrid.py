@@ -65,3 +65,45 @@ def test_groups_by_other_columns():
         mine = np.flatnonzero(labels == g)
         assert np.ptp(FRAME["age"].to_numpy()[mine]) <= 40
         assert sorted(release.data["sex"][mine]) == sorted(FRAME["sex"][mine])
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("k", [5, 20, 120])
+def test_third_central_moments_change_by_less_than_lemma_2_allows(k, missing):
+    """Domingo-Ferrer & Gonzalez-Nicolas (2010), Lemma 2, in columns of variance 1 and without their max(1, ...)."""
+    rng = np.random.default_rng(k)
+    x = rng.lognormal(size=(120, 2))
+    part = shoal.MDAV(k=k).partition(x)
+    x[rng.random(x.shape) < missing] = np.nan
+    x[:, 1] = np.nan_to_num(x[:, 1], nan=1.0)
+    frame = pl.DataFrame(x, schema=["a", "b"], nan_to_null=True)
+    plain = {"role": "quasi-identifier", "missing": "keep"}
+    records = shoal.Microdata.of(frame, {"a": plain, "b": plain}).records
+    change = shoal.Normal(small="merge").apply(records, ["a", "b"], part, np.random.default_rng(1))
+    moved = change.details["third central moments, in cubed standard deviations"]
+    assert moved["largest change"] <= moved["largest that can be"]
+    if not missing:
+        new, scaled = change.records.raw(), (x - x.mean(axis=0)) / x.std(axis=0)
+        after = (new - x.mean(axis=0)) / x.std(axis=0)
+        assert moved["largest change"] == pytest.approx(
+            np.abs((after**3).mean(axis=0) - (scaled**3).mean(axis=0)).max()
+        )
+        b = max(
+            ((table[rows] - scaled[rows].mean(axis=0)) ** 2).max()
+            for rows in part.members()
+            for table in (scaled, after)
+        )
+        assert moved["largest that can be"] == pytest.approx(2 * b**1.5)
+
+
+def test_smaller_groups_allow_third_moments_to_change_less():
+    x = np.random.default_rng(1).normal(size=(400, 2))
+    bounds = []
+    for k in (5, 20, 400):
+        records = shoal.table.records.Records.from_array(x)
+        part = shoal.MDAV(k=k).partition(records)
+        facts = shoal.Normal().apply(records, records.names(), part, np.random.default_rng(1)).details
+        bounds.append(facts["third central moments, in cubed standard deviations"]["largest that can be"])
+    assert bounds == sorted(bounds)
+    ranged = shoal.Normal(support=("range",)).apply(records, records.names(), part, np.random.default_rng(1)).details
+    assert "third central moments, in cubed standard deviations" not in ranged  # the support may move the moments

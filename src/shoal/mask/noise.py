@@ -33,9 +33,10 @@ class Noise(Mask):
         covariances stay, so correlations shrink. `correlated`: noise with the covariance of the data, so
         correlations stay. `kim`: correlated noise followed by a linear map, so that means and covariances
         stay in expectation (Kim 1986). `sullivan`: the same on normal scores, mapped back through each
-        column's own quantiles, so that univariate distributions stay (Sullivan 1989). `restricted`: noise
-        that keeps values inside `bounds`. `multiplicative`: factors with mean 1, so that zeros and signs
-        stay. `orthogonal`: random orthogonal matrix masking; means and covariances stay exactly.
+        column's own quantiles, so that univariate distributions stay (Sullivan 1989); a column of whole numbers
+        (counts, codes 0 and 1) then holds no value that it did not have. `restricted`: noise that keeps
+        values inside `bounds`. `multiplicative`: factors with mean 1, so that zeros and signs stay. `orthogonal`:
+        random orthogonal matrix masking; means and covariances stay exactly.
     variance
         Variance of the noise as a fraction of the column's variance (for `multiplicative`, of the squared
         value): 0.1 is ten per cent of the variance, whatever the kind. At most 2 for `orthogonal`.

@@ -24,7 +24,8 @@ class Shuffle(Mask):
     Columns become normal scores; new scores of the step's columns are drawn from their distribution given the
     scores of `given`; each column's own values are then dealt out in the order of the new scores. Each column
     keeps exactly its values, rank correlations among them and with `given` stay in expectation, and given
-    `given` a released value says nothing about the original one.
+    `given` a released value says nothing about the original one. The new scores are those of C-GADP, perturbation
+    by a normal copula (Sarathy, Muralidhar & Parsa 2002), which would release quantiles in place of own values.
 
     Parameters
     ----------

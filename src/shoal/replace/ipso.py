@@ -19,6 +19,9 @@ class IPSO(Synthesiser):
     original, in every group and therefore overall, whatever the rank of X and Y; coefficients and standard errors
     of linear regressions among these columns are too. With one group the columns X are fully synthetic, with
     groups by microaggregation the result is the hybrid data of Domingo-Ferrer & Gonzalez-Nicolas (2010), Section 4.
+    With one group it does what EGADP does (Muralidhar & Sarathy 2005), and exactly what GADP (Muralidhar, Parsa &
+    Sarathy 1999) does in expectation. The facts compare the change of third central moments with the bound of
+    Domingo-Ferrer & Gonzalez-Nicolas, Lemma 2.
 
     Parameters
     ----------

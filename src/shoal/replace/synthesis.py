@@ -92,6 +92,10 @@ class Synthesiser(Replacement):
             "values as drawn": OfOriginal(work.support.violations(drawn)),
             "values as released": OfOriginal(work.support.violations(new)),
         }
+        if exact and not work.settles:
+            facts["third central moments, in cubed standard deviations"] = OfOriginal(
+                third_moments(filled_in(x, y, groups, expected), filled_in(new, y, groups, expected), groups)
+            )
         if np.isnan(x).any():
             facts["records drawn with others, as few have the same cells"] = Count(n=int(gaps.joined.sum()))
         return StepResult(records=records.with_raw(names, new), facts=facts)
@@ -241,6 +245,22 @@ def account(
     if singled_out:
         facts["records that the kept columns single out, released all but as they are"] = Count(n=singled_out)
     return facts
+
+
+def third_moments(x: Floats, new: Floats, groups: Partition) -> dict[str, float]:
+    """Largest change of a column's third central moment, and largest bound of such a change, for tables (n, L).
+
+    Where groups keep means and variances, sums of cubes change by at most 2 n B^(3/2), B being the largest squared
+    deviation of an old or new value from its group's mean (Domingo-Ferrer & Gonzalez-Nicolas 2010, Lemma 2; there
+    max(1, B^(3/2)), which depends on the unit).
+    """
+    middle, spread = x.mean(axis=0), x.std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
+    z, w = (x - middle) / scale, (new - middle) / scale
+    means = groups.means(z)[groups.labels]
+    furthest = np.maximum(np.abs(z - means), np.abs(w - means)).max(axis=0)
+    change = np.abs((w**3).mean(axis=0) - (z**3).mean(axis=0))
+    return {"largest change": float(change.max()), "largest that can be": float((2 * furthest**3).max())}
 
 
 def filled_in(x: Floats, y: Floats, groups: Partition, expected: Mapping[int, Normal]) -> Floats:

@@ -151,6 +151,8 @@ def _times(x: Floats, small: Floats) -> Floats:
 
 
 def _quantiles(ordered: Floats, shares: Floats) -> Floats:
-    """Quantiles of a column: steps at repeated values, linear between neighbouring distinct ones."""
+    """Quantiles of a column: of whole numbers its own values, else steps at repeated ones, linear between distinct."""
     n = len(ordered)
+    if (ordered == np.floor(ordered)).all():
+        return np.asarray(ordered[np.minimum((shares * n).astype(np.int64), n - 1)])
     return np.asarray(np.interp(shares, (np.arange(n) + 0.5) / n, ordered))
