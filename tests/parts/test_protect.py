@@ -1,6 +1,9 @@
 """Protecting part by part: what one part gives is what memory gives, and many parts keep every guarantee."""
 
+import datetime as dt
 import json
+import re
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
@@ -10,8 +13,9 @@ import dropped_decimal
 import shoal
 from parts.conftest import released, whole_plan
 from shoal import protect
+from shoal.release import WholeRelease
 from shoal.table.parts.session import workers_for
-from shoal.vocabulary.errors import DataError, FileError, ParameterError, PlanError, Refused
+from shoal.vocabulary.errors import FileError, ParameterError, PlanError, Refused
 
 SEED = 1 << 70
 BY_CLASS = ("prosecutor", "sample-uniques", "marketer")
@@ -236,10 +240,80 @@ def test_bad_sizes_and_seeds_are_refused(plan, tmp_path):
         protect(tmp_path, plan, tmp_path / "out", seed=-1)
 
 
-def test_a_scale_that_needs_all_values_is_refused(table, folder_of, plan, tmp_path):
-    plan["columns"] = plan["columns"] | {"x": {"role": "quasi-identifier", "scale": "rank"}}
-    with pytest.raises(DataError, match="standardised by rank"):
-        protect(folder_of(table(600)), plan, tmp_path / "out", workers=1)
+@pytest.mark.parametrize("column", ["x", "*"])
+def test_a_scale_that_needs_all_values_keeps_a_table_whole(table, plan, column):
+    columns = {name: role for name, role in plan["columns"].items() if name != "x"}
+    plan["columns"] = columns | {column: {"role": "quasi-identifier", "scale": "rank"}}
+    assert isinstance(protect(table(300), plan), WholeRelease)
+    with pytest.raises(PlanError, match=f"scale: rank of '{re.escape(column)}' needs all its values.*is held whole"):
+        protect(table(300), {**plan, "exact": False})
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"partition": "mdav", "k": 5, "columns": ["age"]}, {"mask": "recode", "level": 1, "columns": ["zip"]}],
+        [{"mask": "sample", "fraction": 0.5}, {"mask": "generalise", "k": 3, "columns": ["zip"]}],
+        [{"mask": "rank-swap", "p": 0.1, "columns": ["age"]}, {"mask": "recode", "level": 1, "columns": ["born"]}],
+    ],
+    ids=["groups", "sample", "ranks"],
+)
+def test_a_hierarchy_made_of_values_knows_those_of_all_parts(steps):
+    """Each part has postcodes of its own, and the first ones no date."""
+    rng = np.random.default_rng(1)
+    days = [None if row < 800 else f"19{20 + row % 60}-05-01" for row in range(3000)]
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, 3000),
+            "zip": np.sort(rng.integers(100, 900, 3000)).astype(str),
+            "born": pl.Series(days).str.to_date(),
+        }
+    )
+    columns = {
+        "age": "confidential",
+        "zip": {"role": "quasi-identifier", "hierarchy": {"prefix": [2, 1]}},
+        "born": {"role": "other", "hierarchy": {"dates": ["year"]}},
+    }
+    made = protect(frame, {"columns": columns, "steps": steps, "exact": False}, workers=1).to_frame()
+    whole = protect(frame, {"columns": columns, "steps": steps, "exact": True}).to_frame()
+    changed = steps[-1]["columns"][0]
+    assert set(made[changed].cast(pl.String)) <= {*whole[changed].cast(pl.String), "*"}
+    assert made[changed].n_unique() > 1
+
+
+def test_a_csv_file_may_hold_any_type_that_it_gives_back(tmp_path, plan):
+    """Text of digits or days reads as another type, and truth values, times, decimals and narrow numbers do."""
+    n = 120
+    cells = {
+        "digits": [str(100 + i) for i in range(n)],
+        "day": [f"2020-01-{i % 28 + 1:02}" for i in range(n)],
+        "truth": [i % 2 == 0 for i in range(n)],
+        "time": [dt.time(i % 24, i % 60) for i in range(n)],
+        "decimal": pl.Series([Decimal(i) / 4 for i in range(n)], dtype=pl.Decimal(10, 2)),
+        "short": pl.Series(range(n), dtype=pl.Int16),
+        "single": pl.Series([i / 3 for i in range(n)], dtype=pl.Float32),
+    }
+    frame = pl.DataFrame({"x": list(range(n // 3)) * 3, **cells})
+    plan |= {"columns": {"x": "quasi-identifier", **dict.fromkeys(cells, "confidential")}, "output": {"format": "csv"}}
+    plan["steps"][0]["k"] = plan["requirements"][0]["k"] = 3
+    protect(frame, plan, tmp_path / "parts", workers=1)
+    protect(frame, whole_plan(plan), tmp_path / "whole")
+    ours, theirs = (
+        pl.read_csv(tmp_path / name / "release" / "data.csv", infer_schema=False).sort("digits")
+        for name in ("parts", "whole")
+    )
+    assert ours.select("digits", "day", "truth", "time").equals(theirs.select("digits", "day", "truth", "time"))
+    for name in ("decimal", "short", "single"):
+        np.testing.assert_allclose(ours[name].cast(float), theirs[name].cast(float), rtol=1e-6)
+
+
+@pytest.mark.parametrize("texts", [["1.50", "2"], ["+1", "2"], [" 1", "2"]])
+def test_text_that_a_csv_file_gives_back_as_other_text_is_refused(tmp_path, plan, texts):
+    plan |= {"columns": {"x": "quasi-identifier", "text": "confidential"}, "output": {"format": "csv"}}
+    frame = pl.DataFrame({"x": list(range(40)) * 3, "text": texts * 60})
+    with pytest.raises(FileError, match="does not keep 1 column as released: 'text'"):
+        protect(frame, plan, tmp_path / "out", workers=1)
 
 
 @pytest.mark.usefixtures("small_blocks")

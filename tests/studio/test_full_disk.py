@@ -4,9 +4,13 @@ import os
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import shoal
+from shoal.studio.holders import Runner
+from shoal.table.files.table import Table
+from shoal.vocabulary.errors import InputError
 from studio.running import LONGEST, Running, children, running
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows limits no sizes of files")
@@ -97,3 +101,15 @@ def test_work_that_is_ended_leaves_nothing_in_the_temporary_folder(tmp_path: Pat
             assert notice is None or "ancelled" in notice[1] or "ended" in notice[1]
             assert set((tmp_path / "temporary").iterdir()) == there
     assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_a_plan_that_works_in_parts_is_refused_for_they_would_lie_on_the_disk() -> None:
+    class Holding(Runner):
+        table = Table(frame=pl.DataFrame({"age": [30, 30, 40, 40]}))
+
+    text = "columns: {age: quasi-identifier}\nsteps: [{partition: mdav, k: 2}]\nexact: false\n"
+    with pytest.raises(InputError, match="the studio writes no cell there"):
+        Holding().protect(text, ".", 1, "t.csv", lambda stage, fraction: None)
+    result, was_released = Holding().protect(text.replace("false", "true"), ".", 1, "t.csv", lambda stage, _: None)
+    assert was_released
+    assert result["records"] == 4

@@ -122,7 +122,7 @@ class Generalise(Mask):
         if self.recoding != "full-domain" or self.labels != "nodes":
             return "every record by itself; give recoding: full-domain and labels: nodes"
         if self.target is not None:
-            return "the target of every record"
+            return "the target of every record; leave target out"
         return "the records of every class; require it of the table, in requirements" if self.requirements else ""
 
     def on_combinations(

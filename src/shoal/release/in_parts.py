@@ -1,6 +1,6 @@
 """The two folders of a large release, written part by part and proved on the files as written."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,11 @@ from shoal.run.carry_out import MEASURES, k_asked, of_records, taken_by
 from shoal.run.parts.admission import class_models
 from shoal.run.parts.finishing import released_files
 from shoal.run.parts.outcome import LargeOutcome
-from shoal.run.parts.steps import Run
 from shoal.table.files.checksums import sha256_of
 from shoal.table.files.csv_text import escape_formulas, with_stamps
 from shoal.table.files.json_text import write_json
 from shoal.table.files.table import Table
+from shoal.table.files.tables import lost_columns
 from shoal.table.parts.encoding import encoded, frame_of
 from shoal.table.parts.moments import WholeTable
 from shoal.table.parts.session import session
@@ -41,6 +41,9 @@ from shoal.table.parts.stage import GROUP, OWN, ROW, Stage, write_part
 from shoal.table.records import Records
 from shoal.table.schema import Schema
 from shoal.vocabulary.errors import FileError, plural, quoted
+
+TEXT = "VARCHAR"
+"""DuckDB's type of text."""
 
 GROUPS = "groups"
 """The folder of what original record each released one came from, and how records were grouped."""
@@ -122,18 +125,17 @@ def _write_table(done: LargeOutcome, source: Source, public: Path) -> tuple[dict
         place = public / "data"
         place.mkdir()
         paths = list(released_files(done.finished, place))
-        written = Stage.of(paths, done.run.engine)
+        written, retyped = Stage.of(paths, done.run.engine), list[str]()
     else:
         paths = [public / "data.csv"]
         _write_csv(done.finished, paths[0], guard=output.guard_formulas)
-        written = _read_back(paths[0], source, done.run)
+        written, retyped = _read_back(paths[0], source, done)
     if written.records != done.finished.records:
         raise FileError(
             f"Output '{public}' was not written whole ({written.records:,} of "
             f"{plural(done.finished.records, 'record')} can be read back). Make room, or choose another place."
         )
-    kinds = {name: dtype for name, dtype in done.finished.schema.items() if name not in OWN}
-    if lost := [name for name, dtype in kinds.items() if written.schema.get(name) != dtype]:
+    if lost := _lost(done.finished, written, retyped):
         raise FileError(
             f"The format {output.format} does not keep {plural(len(lost), 'column')} as released: {quoted(lost)}. "
             f"Choose parquet."
@@ -150,13 +152,50 @@ def _write_csv(stage: Stage, path: Path, *, guard: bool) -> None:
             )
 
 
-def _read_back(path: Path, source: Source, run: Run) -> Stage:
-    parts, place = [], run.journal.place("read-back", anew=True)
+def _read_back(path: Path, source: Source, done: LargeOutcome) -> tuple[Stage, list[str]]:
+    """A file that has just been written, in parts, and its columns that reading gives another type than they have.
+
+    Text of digits or dates, truth values and times are again what they are released as.
+    """
+    parts, place = [], done.run.journal.place("read-back", anew=True)
     back = Source.of(path, source.connection, {"delimiter": ","}, judged=True)
+    types = dict(zip(back.columns, map(str, back.query.types), strict=True))
+    texts = [n for n, dtype in done.finished.schema.items() if dtype == pl.String and types.get(n, TEXT) != TEXT]
+    truths = [n for n, dtype in done.finished.schema.items() if dtype == pl.Boolean and types.get(n) == TEXT]
+    times = [n for n, dtype in done.finished.schema.items() if dtype == pl.Time and types.get(n) == TEXT]
+    as_released = (
+        pl.col(texts).cast(pl.String),
+        pl.col(truths) == "true",
+        pl.col(times).str.to_time("%H:%M:%S%.f", strict=False),
+    )
     for number, chunk in enumerate(back.chunks()):
         parts.append(place / f"part-{number:05d}.parquet")
-        write_part(plain(chunk), parts[-1])
-    return Stage.of(parts, run.engine)
+        write_part(plain(chunk).with_columns(*as_released), parts[-1])
+    return Stage.of(parts, done.run.engine), [*texts, *truths, *times]
+
+
+def _lost(released: Stage, written: Stage, doubtful: Sequence[str]) -> list[str]:
+    """Columns that a file does not give back as they were written; cells of columns that kept their type are the same.
+
+    `doubtful`: columns whose cells are compared whatever their type.
+    """
+    types, back = released.schema, written.schema
+    if absent := [name for name in types if name not in OWN and name not in back]:
+        return absent
+    names = [name for name in types if name not in OWN and (name in doubtful or back[name] != types[name])]
+    pairs = _in_step(released.chunks(names), written.chunks(names)) if names else ()
+    lost = {name for pair in pairs for name in lost_columns(*pair)}
+    return [name for name in names if name in lost]
+
+
+def _in_step(one: Iterable[pl.DataFrame], other: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Two tables of as many records, each in parts of its own, as pairs of parts with the same records."""
+    others, held = iter(other), pl.DataFrame()
+    for part in one:
+        while len(held) < len(part):
+            held = pl.concat([held, next(others)]) if len(held) else next(others)
+        yield part, held[: len(part)]
+        held = held[len(part) :]
 
 
 def _sample(done: LargeOutcome, judged: Judged) -> SampleOfClasses:

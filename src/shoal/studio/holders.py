@@ -186,8 +186,9 @@ class Runner(Desk):
         seed = randbits(128) if seed is None else seed
         if Given.of(self.table).in_parts(plan):
             raise InputError(
-                "The plan is carried out on this table in parts, for its size or because it says so, which the studio "
-                "does not do. Say exact: true in the plan, or carry it out with shoal protect."
+                "The plan is carried out on this table in parts, for its size or because it says so, which lie on the "
+                "disk meanwhile; the studio writes no cell there. Say exact: true in the plan, or carry it out with "
+                "shoal protect."
             )
         try:
             release = protect_whole(

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from shoal.plan import Plan
 from shoal.plan.steps import MaskStep, PartitionStep, Step
 from shoal.privacy.base import ClassModel
+from shoal.privacy.gate import Gate
+from shoal.table.schema import ALL_OTHERS
 from shoal.vocabulary.errors import PlanError
 from shoal.vocabulary.registry import SCALE_NAMES, Scales, registered
 
@@ -12,6 +14,9 @@ EXACT_CELLS = 20_000_000
 """Cells (records times columns) of a table that is held whole where its plan does not say how it is to be worked on."""
 
 FORMATS = ("parquet", "csv")
+
+OF_RANKS = ("mad", "rank")
+"""Standardisations that means, variances and ends of columns are not enough for."""
 
 WHOSE = (
     "Hold the table whole (exact: true), or give the column the role household, which leaves as a new number, and say "
@@ -45,7 +50,10 @@ def is_for_parts(plan: Plan, cells: Callable[[], int], *, judged: bool = False) 
     if plan.exact is None and plan.block_size is None:
         return not problems and cells() > EXACT_CELLS
     if problems:
-        raise PlanError("On a table in parts, as 'exact: false' and block_size ask for: " + " ".join(problems))
+        raise PlanError(
+            f"On a table in parts, as 'exact: false' and block_size ask for: {' '.join(problems)} Or leave exact and "
+            f"block_size out: a table that is held whole can do all of this."
+        )
     return True
 
 
@@ -91,7 +99,10 @@ def _instead(kind: str, *scales: Scales) -> str:
 
 def _requirements(plan: Plan) -> Iterator[str]:
     for model in plan.requirements:
-        if not isinstance(model, ClassModel):
+        if isinstance(model, Gate):
+            name = model.method_name
+            yield f"A bound on {name} is proved only on a whole table. Name {name} in measures, without a bound."
+        elif not isinstance(model, ClassModel):
             provable = ", ".join(entry.name for entry in registered("privacy") if entry.cls.scales == "classes")
             yield f"The requirement {model.method_name} is proved only on a whole table; on any are: {provable}."
         elif unseen := [name for name in model.identifiers if name not in plan.pseudonyms]:
@@ -105,5 +116,9 @@ def _sections(plan: Plan) -> Iterator[str]:
         yield "output: copies must be 1. Release one table."
     if plan.output.format not in FORMATS:
         yield f"output: format must be parquet or csv; it is {plan.output.format}."
+    columns = {**plan.schema.columns, ALL_OTHERS: plan.schema.all_others}
+    for name, column in columns.items():
+        if column is not None and column.scale in OF_RANKS and column.level in (None, "continuous"):
+            yield f"scale: {column.scale} of '{name}' needs all its values at once. Set scale: sd or range."
     if "category" in {column.missing_policy for column in plan.schema.columns.values()}:
         yield "missing: category is for whole tables. Set missing: drop, impute or keep."

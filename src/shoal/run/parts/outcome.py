@@ -19,7 +19,7 @@ from shoal.run.parts.finishing import Rounding, finished
 from shoal.run.parts.sorting import after_sorting
 from shoal.run.parts.steps import After, Run, after_step
 from shoal.table.parts.intake import taken_in
-from shoal.table.parts.moments import counted, counts_as_number, numbers
+from shoal.table.parts.moments import counted, counts_as_number, numbers, with_hierarchies
 from shoal.table.parts.source import Source
 from shoal.table.parts.stage import Stage
 from shoal.table.schema import Column, Schema
@@ -76,7 +76,8 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
     before, missing, rows = journal.once(
         "intake", lambda: taken_in(source, plan.schema, journal.place("intake", anew=True), run.engine)
     )
-    stage, schema = before, _unrounded(plan.schema)
+    schema = journal.once("hierarchies", lambda: with_hierarchies(before, _unrounded(plan.schema), run.folder))
+    stage = before
     averaged: set[str] = set()
     changed: set[str] = set()
     accounts: list[StepAccount] = []

@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.kernels.arrays import Floats, Longs
 from shoal.table.cells import encode
+from shoal.table.hierarchy_forms import of_values
 from shoal.table.parts.stage import Stage
 from shoal.table.schema import Column, Schema
 from shoal.table.variable import Variable
@@ -23,9 +24,6 @@ COUNT = "shoal: count"
 BYTES_A_CELL = 160
 """Of memory that a step takes for each cell of the combinations that it looks at, beside the cells themselves: 130 were
 measured of generalisation with two million combinations of six columns."""
-
-SCALES = ("sd", "range", "none")
-"""Standardisations that moments and ends are enough for."""
 
 
 @dataclass(slots=True)
@@ -205,14 +203,9 @@ class WholeTable:
         Parameters
         ----------
         compared
-            Columns by which distances are taken.
+            Columns by which distances are taken; all that are numbers are standardised by moments or ends.
         counts
             Columns whose distribution matters.
-
-        Raises
-        ------
-        DataError
-            If a column is to be standardised in a way that needs all its values at once.
         """
         described = dict(schema.columns)
         scaled: list[str] = []
@@ -221,11 +214,6 @@ class WholeTable:
         for name in dict.fromkeys(compared):
             column = described[name]
             if counts_as_number(types[name], column):
-                if column.scale not in SCALES:
-                    raise DataError(
-                        f"Column '{name}' is standardised by {column.scale}, which needs all its values at once. "
-                        f"Set scale: sd or range for a table in parts."
-                    )
                 scaled.append(name)
             elif column.level == "ordinal" or column.hierarchy is not None:
                 described[name], _ = whole_of(counted(stage, name), column, folder)
@@ -236,6 +224,17 @@ class WholeTable:
             column_of = columns.get(name, WholeColumn())
             columns[name] = replace(column_of, values=whole.values, counts=whole.counts, missing=whole.missing)
         return cls(schema=Schema.model_construct(root=described), columns=columns)
+
+
+def with_hierarchies(stage: Stage, schema: Schema, folder: Path) -> Schema:
+    """The columns with their hierarchies made of all values of a table, as a part may lack some, or have none."""
+    described = dict(schema.columns)
+    present = set(stage.columns)
+    for name, column in schema.columns.items():
+        if name in present and column.hierarchy is not None and of_values(column.hierarchy):
+            cells = nw.from_native(counted(stage, name).cells, series_only=True)
+            described[name] = column.model_copy(update={"hierarchy": encode(cells, column, folder).hierarchy})
+    return Schema.model_construct(root=described)
 
 
 def with_categories(stage: Stage, whole: WholeTable, names: Iterable[str], folder: Path) -> WholeTable:
