@@ -239,3 +239,18 @@ def test_signs_of_patterns_in_names_of_files_are_signs(tmp_path, ending):
     assert made.records == 4
     written = out / "release" / ("data.csv" if ending == "csv" else "data/part-00001.parquet")
     assert read_table(written).frame["q"].to_list() == ["right"] * 4
+
+
+@pytest.mark.parametrize(
+    ("reading", "says"),
+    [
+        ({"encoding": "latin-1"}, "those of a folder are, must be in utf-8; got the encoding 'latin-1'. Convert them"),
+        ({"decimal": ","}, "those of a folder are, must have the decimal mark '.'. Convert them"),
+        ({}, r"a.csv' cannot be read as text in utf-8 \(UnicodeDecodeError\). Convert it first"),
+    ],
+)
+def test_what_a_folder_of_csv_files_must_be_is_told(tmp_path, reading, says):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("town;size\nKöln;1,5\n", encoding="latin-1")
+    with pytest.raises(FileError, match=says):
+        shoal.read(tmp_path, **reading)

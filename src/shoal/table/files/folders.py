@@ -50,7 +50,7 @@ def files_of(data: str | Path) -> list[Path]:
     kinds = sorted({kind_of(path) for path in files})
     if len(kinds) > 1 or kinds[0] not in KINDS:
         raise FileError(
-            f"'{data}' holds files of the kinds {quoted(kinds)}; a large table lies in files of one kind, parquet or "
+            f"'{data}' holds files of the kinds {quoted(kinds)}; a table lies in files of one kind, parquet or "
             f"csv. Name a pattern such as '{data}/*.parquet'."
         )
     _refuse_twice(data, files)

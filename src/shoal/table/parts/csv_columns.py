@@ -26,6 +26,9 @@ from shoal.vocabulary.errors import DataError, FileError, quoted, refuse_repeate
 
 Result = TypeVar("Result")
 
+IN_PARTS = "CSV files that are read in parts, as those of a folder are,"
+"""The subject of what is refused of them and not of one file that is read whole."""
+
 
 def csv_queries(
     connection: Any, files: Sequence[Path], reading: Mapping[str, Any], *, hive: bool, judged: bool = False
@@ -37,9 +40,9 @@ def csv_queries(
     two ways; DataError if columns have no names of their own.
     """
     if (encoding := reading.get("encoding")) not in (None, "utf-8", "utf-8-sig"):
-        raise FileError(f"A large CSV file must be in utf-8; got the encoding '{encoding}'. Convert it first.")
+        raise FileError(f"{IN_PARTS} must be in utf-8; got the encoding '{encoding}'. Convert them first.")
     if reading.get("decimal", ".") != ".":
-        raise FileError("A large CSV file must have the decimal mark '.'. Convert it first, or write it as Parquet.")
+        raise FileError(f"{IN_PARTS} must have the decimal mark '.'. Convert them first, or write them as Parquet.")
     mark = reading.get("delimiter") or max(DELIMITERS, key=_first_line(files[0]).count)
     names = _header(files[0], mark)
     for path in files[1:]:
@@ -129,7 +132,9 @@ def _of_text(path: Path, take: Callable[[Any], Result]) -> Result:
         with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             return take(file)
     except (OSError, UnicodeError, EOFError) as error:
-        raise FileError(f"File '{path}' cannot be read as text in utf-8 ({type(error).__name__}).") from None
+        raise FileError(
+            f"File '{path}' cannot be read as text in utf-8 ({type(error).__name__}). Convert it first."
+        ) from None
 
 
 def _types(cells: Any) -> list[str]:
