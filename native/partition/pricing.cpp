@@ -17,9 +17,9 @@
 // so coarse that every sum of them is exact. They are rounded down, which keeps all groups below zero below zero;
 // whether a group is listed is decided by its unrounded cost.
 //
-// Branches are cut by a second bound: with D(S, v) the sum of v's squared distances to S, and the distances
-// of the newcomers to each other taken as 0, a completion R of S costs at least D(S)/m - u(S) + the sum of the
-// |R| least values of D(S, v)/m - u_v. A walk that is cut short by `limit` says so.
+// Branches are cut by a second bound: with D(S, v) the sum of v's squared distances to S and N(v, r) that of its r
+// least squared distances to any record, a completion R of S costs at least D(S)/m - u(S) + the sum of the |R| = r
+// least values of (D(S, v) + N(v, r - 1)/2)/m - u_v. A walk that is cut short by `limit` says so.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,30 +31,39 @@
 namespace shoal {
 namespace {
 
+// A record that may join a group S, and the sum D(S, v) of its squared distances to S.
+using Newcomer = std::pair<Record, double>;
+using Newcomers = std::vector<Newcomer>;
+
 class Walk {
  public:
-  Walk(const Cloud& cloud, std::vector<double> prices, std::int64_t limit, double least, Progress& progress)
-      : cloud_(cloud), prices_(std::move(prices)), left_(limit), least_(least), progress_(progress), short_(cloud.n(), 0.0) {
+  // Of groups of fewer than `most` + 1 records.
+  Walk(const Cloud& cloud, std::vector<double> prices, std::size_t most, std::int64_t limit, double least,
+       Progress& progress)
+      : cloud_(cloud), prices_(std::move(prices)), most_(most), left_(limit), least_(least), progress_(progress),
+        short_(cloud.n(), 0.0) {
     const std::size_t n = cloud.n();
     square_.resize(n * n);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < n; ++j)
         square_[i * n + j] = cloud.distance(static_cast<Record>(i), static_cast<Record>(j));
+    measure_near();
   }
 
   // All groups of m records with a reduced cost below -least; false if the limit came first.
   bool of_size(std::size_t m) {
     m_ = m;
-    far_.assign(m + 1, std::vector<double>(cloud_.n()));
+    newcomers_.assign(m, {});
+    for (Record v = 0; v < static_cast<Record>(cloud_.n()); ++v) newcomers_[0].emplace_back(v, 0.0);
     if (!weigh()) return true;
-    const auto n = static_cast<Record>(cloud_.n());
-    for (Record i = 0; i < n; ++i) {
-      for (Record j = i + 1; j < n; ++j) {
+    for (Record i = 0; i < static_cast<Record>(cloud_.n()); ++i) {
+      group_ = {i};
+      for (const auto& [j, apart] : narrow(1, -price(i))) {
         const double w = weight(i, j);
-        if (w >= 0) continue;
+        if (j < i || w >= 0) continue;
         group_ = {i, j};
         stars_ = {w, w};
-        if (!grow(square(i, j), price(i) + price(j), w)) return false;
+        if (!grow(apart, price(i) + price(j), w)) return false;
       }
       progress_.tick(0);
     }
@@ -104,18 +113,16 @@ class Walk {
   // false if the limit came first.
   bool grow(double distances, double owned, double total) {
     if (--left_ < 0) return false;
-    const std::size_t t = group_.size(), n = cloud_.n();
-    const double m = static_cast<double>(m_);
+    const std::size_t t = group_.size();
+    const double m = static_cast<double>(m_), cost = distances / m - owned;
     if (t == m_) {
-      if (distances / m - owned < -least_) keep(distances / m - owned);
+      if (cost < -least_) keep(cost);
       return true;
     }
-    measure(t);
-    const std::vector<double>& far = far_[t];
-    const double before_last = distances / m - owned + least_of_newcomers(far, m_ - t - 1);
-    for (std::size_t v = 0; v < n; ++v) {
-      if (before_last + far[v] / m - prices_[v] >= -least_) continue;
-      const Record added = static_cast<Record>(v);
+    const Newcomers& now = narrow(t, cost);
+    if (now.size() < m_ - t) return true;
+    for (std::size_t c = 0; c < now.size(); ++c) {
+      const auto [added, far] = now[c];
       double star = 0.0;
       for (const Record i : group_) star += weight(i, added);
       if (total + star >= 0 || !is_last(added, star)) continue;
@@ -123,7 +130,7 @@ class Walk {
       for (std::size_t r = 0; r < t; ++r) stars_[r] += weight(group_[r], added);
       group_.push_back(added);
       stars_.push_back(star);
-      const bool complete = grow(distances + far[v], owned + prices_[v], total + star);
+      const bool complete = grow(distances + far, owned + price(added), total + star);
       group_.pop_back();
       stars_ = stars;
       if (!complete) return false;
@@ -131,28 +138,46 @@ class Walk {
     return true;
   }
 
-  // far_[t][v] = D(S, v): that of the level above plus the distances to the newest member; infinite inside S.
-  void measure(std::size_t t) {
-    const std::size_t n = cloud_.n();
-    const double* newest = square_.data() + static_cast<std::size_t>(group_[t - 1]) * n;
-    const double* above = t == 2 ? square_.data() + static_cast<std::size_t>(group_[0]) * n : far_[t - 1].data();
-    for (std::size_t v = 0; v < n; ++v) far_[t][v] = above[v] + newest[v];
-    for (const Record i : group_) far_[t][static_cast<std::size_t>(i)] = std::numeric_limits<double>::infinity();
+  // Those who could join the group S of t records: of those who could join it without its newest member, all with
+  // whom the bound stays below zero. Who is out here is out for all that grows from S.
+  const Newcomers& narrow(std::size_t t, double cost) {
+    const Newcomers& before = newcomers_[t - 1];
+    Newcomers& now = newcomers_[t];
+    const std::size_t others = m_ - t - 1;
+    now.clear();
+    cheapest_.assign(others, std::numeric_limits<double>::infinity());
+    for (const auto& [v, far] : before) {
+      if (v == group_.back()) continue;
+      now.emplace_back(v, far + square(v, group_.back()));
+      double newcomer = join_cost(now.back(), others);
+      if (others == 0 || newcomer >= cheapest_.back()) continue;
+      for (double& kept : cheapest_)
+        if (newcomer < kept) std::swap(newcomer, kept);
+    }
+    for (const double newcomer : cheapest_) cost += newcomer;
+    const auto out = [&](const Newcomer& one) { return cost + join_cost(one, others) >= -least_; };
+    now.erase(std::remove_if(now.begin(), now.end(), out), now.end());
+    return now;
   }
 
-  // Sum of the `count` least values of D(S, v)/m - u_v, of records outside S.
-  double least_of_newcomers(const std::vector<double>& far, std::size_t count) {
-    if (count == 0) return 0;
-    least_values_.assign(count, std::numeric_limits<double>::infinity());
-    for (std::size_t v = 0; v < far.size(); ++v) {
-      double cost = far[v] / static_cast<double>(m_) - prices_[v];
-      if (cost >= least_values_.back()) continue;
-      for (double& kept : least_values_)
-        if (cost < kept) std::swap(cost, kept);
+  // What a newcomer adds to the cost, at least, together with `others`: these are no nearer to it than its nearest.
+  double join_cost(const Newcomer& one, std::size_t others) const {
+    const double among = near_[static_cast<std::size_t>(one.first) * most_ + others];
+    return (one.second + 0.5 * among) / static_cast<double>(m_) - price(one.first);
+  }
+
+  // near_[v * most_ + r]: the sum of v's r least squared distances to other records.
+  void measure_near() {
+    const std::size_t n = cloud_.n();
+    near_.assign(n * most_, 0.0);
+    std::vector<double> row(n);
+    for (std::size_t v = 0; v < n; ++v) {
+      std::copy_n(square_.begin() + static_cast<std::ptrdiff_t>(v * n), n, row.begin());
+      std::swap(row[v], row[n - 1]);
+      const auto end = row.begin() + static_cast<std::ptrdiff_t>(std::min(most_, n) - 1);
+      std::partial_sort(row.begin(), end, row.end() - 1);
+      for (std::size_t r = 1; r < std::min(most_, n); ++r) near_[v * most_ + r] = near_[v * most_ + r - 1] + row[r - 1];
     }
-    double sum = 0;
-    for (const double value : least_values_) sum += value;
-    return sum;
   }
 
   // Whether `v`, from outside the group, would be the member with the largest star, highest row among equals.
@@ -177,6 +202,7 @@ class Walk {
 
   const Cloud& cloud_;
   std::vector<double> prices_;
+  std::size_t most_;
   std::int64_t left_;
   double least_;
   Progress& progress_;
@@ -184,8 +210,9 @@ class Walk {
   std::vector<double> weight_;  // w_ij for groups of m_ records, rounded
   std::vector<double> short_;
   std::size_t m_ = 0;
-  std::vector<std::vector<double>> far_;  // by size of the group
-  std::vector<double> least_values_;
+  std::vector<double> near_;
+  std::vector<Newcomers> newcomers_;  // by size of the group
+  std::vector<double> cheapest_;
   std::vector<Record> group_;
   std::vector<double> stars_;
 };
@@ -236,8 +263,8 @@ auto groups_below_price(Matrix x, Vector prices, std::int64_t k, double least, s
     const double unit = cloud.in_units(1.0);
     std::vector<double> scaled(prices.data(), prices.data() + prices.shape(0));
     for (double& price : scaled) price /= unit;
-    Walk walk(cloud, std::move(scaled), limit, least / unit, progress);
     const std::size_t most = std::min(static_cast<std::size_t>(2 * k - 1), cloud.n());
+    Walk walk(cloud, std::move(scaled), most, limit, least / unit, progress);
     for (std::size_t m = static_cast<std::size_t>(k); m <= most && complete; ++m) complete = walk.of_size(m);
     shortfall = walk.shortfall();
     costs = walk.costs;

@@ -9,7 +9,7 @@ from scipy.optimize import Bounds, LinearConstraint
 from scipy.optimize import milp as scipys
 from scipy.sparse import csr_array
 
-from shoal.kernels.solver import milp
+from shoal.kernels.solver import GrowingProgramme, milp
 
 
 def test_a_knapsack_by_hand() -> None:
@@ -32,6 +32,27 @@ def test_no_solution() -> None:
 def test_an_option_that_does_not_exist() -> None:
     with pytest.raises(RuntimeError, match="does not know the option mip_nodes"):
         milp([1.0], [[1.0]], 0.0, 1.0, mip_nodes=3)
+
+
+def test_a_programme_that_grows() -> None:
+    # a + b = 1 at costs 3 and 2; then a column for both rows, then at most half of it
+    programme = GrowingProgramme(np.ones(2))
+    programme.add_columns(np.array([3.0, 2.0]), np.eye(2))
+    assert programme.solve()[0] == pytest.approx(5)
+    programme.add_columns(np.array([4.0]), np.ones((2, 1)))
+    cost, duals, x = programme.solve()
+    assert cost == pytest.approx(4) and duals.sum() == pytest.approx(4) and x.tolist() == pytest.approx([0, 0, 1])
+    programme.add_rows(np.array([[0.0, 0.0, 1.0]]), np.array([0.5]))
+    cost, duals, x = programme.solve()
+    assert cost == pytest.approx(4.5) and x.tolist() == pytest.approx([0.5, 0.5, 0.5])
+    assert duals.tolist() == pytest.approx([3, 2, -1])
+
+
+def test_a_programme_without_a_solution() -> None:
+    programme = GrowingProgramme(np.ones(1))
+    programme.add_columns(np.ones(1), np.array([[-1.0]]))
+    with pytest.raises(RuntimeError, match="was not solved: Infeasible"):
+        programme.solve()
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -53,6 +53,17 @@ def test_a_finish_does_not_lose_what_annealing_found():
     assert windows < none
 
 
+def test_the_exact_finish_says_how_near_the_optimum_it_is():
+    x = np.random.default_rng(7).lognormal(0, 1, (10, 2))
+    z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
+    part = shoal.Refined(start="mdav", k=3, moves=1000, finish="columns").partition(x, seed=1)
+    best = best_loss(z, 3)
+    assert part.details["no partition loses less than"] <= best * (1 + 1e-12)
+    gap = 1 - part.details["no partition loses less than"] / loss(part, x)
+    assert part.details["gap to that"] == pytest.approx(gap, abs=1e-9)
+    assert gap < 0.01
+
+
 def test_budgets():
     x = np.random.default_rng(2).normal(size=(300, 4))
     descended = shoal.Refined(start="mdav", k=3, moves=0).partition(x, seed=1)

@@ -39,6 +39,17 @@ def test_losses_in_percent_after_moves_per_record(name, k, moves, most):
     assert part.information_loss(x) <= most
 
 
+@pytest.mark.slow
+def test_census_in_threes_within_three_thousandths_of_the_bound():
+    x = load("census")
+    part = Refined(start="mdav", k=3, finish="columns").partition(x, seed=1)
+    bound = 100 * part.details["no partition loses less than"] / (x**2).sum()
+    assert part.k >= 3
+    assert 4.6635 <= bound <= 4.669
+    assert part.information_loss(x) <= 1.003 * bound
+    assert part.details["gap to that"] <= 0.003
+
+
 @pytest.mark.parametrize(
     ("name", "k", "bound"),
     [("census", 5, 5.017), ("census", 10, 7.336), ("tarragona", 5, 13.927), ("tarragona", 10, 19.218)],
@@ -49,12 +60,12 @@ def test_bounds_by_neighbours(name, k, bound):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "bound"), [("census", 4.646), ("tarragona", 13.857)])
+@pytest.mark.parametrize(("name", "bound"), [("census", 4.664), ("tarragona", 13.857)])
 def test_bounds_by_the_set_partition(name, bound):
     x = load(name)
     start = Refined(start="mdav", k=3, moves=2_000 * len(x)).partition(x, seed=1)
     relaxed = relaxation(x, 3, groups_of(start.labels))
     percent = 100 / (x**2).sum()
     assert bound - 0.003 <= percent * relaxed.bound <= bound + 5e-4
-    assert np.isclose(relaxed.prices.sum(), relaxed.bound, rtol=1e-6)
+    assert np.isclose(relaxed.prices.sum() - relaxed.tolls.sum(), relaxed.bound, rtol=1e-6)
     assert percent * relaxed.bound <= MDAV(k=3).partition(x).information_loss(x)

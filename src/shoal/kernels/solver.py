@@ -1,4 +1,4 @@
-"""Mixed-integer linear programmes, solved by branch and bound (HiGHS; Huangfu & Hall 2018).
+"""Linear programmes that grow, and mixed-integer ones by branch and bound (HiGHS; Huangfu & Hall 2018).
 
 The solver runs on one thread with its own fixed seed, so that one programme has one answer; it prints nothing.
 """
@@ -73,10 +73,7 @@ def milp(
     """
     import highspy
 
-    solver: Any = highspy.Highs()
-    for option, value in {"output_flag": False, "threads": 1, "parallel": "off", **limits}.items():
-        if solver.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise RuntimeError(f"The solver does not know the option {option}.")
+    solver = _solver(**limits)
     solver.passModel(_programme(np.asarray(cost, dtype=float), rows, row_low, row_high, whole, low, high))
     if start is not None:
         first = highspy.HighsSolution()
@@ -93,6 +90,68 @@ def milp(
         bound=information.mip_dual_bound,
         proved=status == highspy.HighsModelStatus.kOptimal,
     )
+
+
+class GrowingProgramme:
+    """Minimise c x with x >= 0 and the first rows equal to `totals`; columns and further rows come one after the other.
+
+    A linear programme; each solution starts from the one before.
+    """
+
+    def __init__(self, totals: Floats) -> None:
+        self._solver = _solver()
+        self._add_rows(np.zeros((len(totals), 0)), totals, totals)
+
+    def add_columns(self, cost: Floats, columns: Any) -> None:
+        """Variables, and what each has in every row: shape (rows, new)."""
+        from scipy.sparse import csc_array
+
+        new, free = csc_array(columns), np.full(len(cost), math.inf)
+        self._solver.addCols(len(cost), cost, np.zeros(len(cost)), free, new.nnz, *_places(new))
+
+    def add_rows(self, rows: Any, high: Floats) -> None:
+        """Rows, shape (new, variables), that may not exceed `high`."""
+        self._add_rows(rows, np.full(len(high), -math.inf), high)
+
+    def _add_rows(self, rows: Any, low: Floats, high: Floats) -> None:
+        from scipy.sparse import csr_array
+
+        new = csr_array(rows)
+        self._solver.addRows(len(low), low, high, new.nnz, *_places(new))
+
+    def solve(self) -> tuple[float, Floats, Floats]:
+        """Least cost, the dual value of each row and the variables.
+
+        Raises
+        ------
+        RuntimeError
+            There is no least cost, or the solver failed.
+        """
+        import highspy
+
+        self._solver.run()
+        status = self._solver.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise RuntimeError(f"The linear programme was not solved: {self._solver.modelStatusToString(status)}.")
+        solution = self._solver.getSolution()
+        cost = self._solver.getInfo().objective_function_value
+        return float(cost), np.array(solution.row_dual), np.array(solution.col_value)
+
+
+def _solver(**limits: float) -> Any:
+    """HiGHS on one thread, silent."""
+    import highspy
+
+    solver: Any = highspy.Highs()
+    for option, value in {"output_flag": False, "threads": 1, "parallel": "off", **limits}.items():
+        if solver.setOptionValue(option, value) != highspy.HighsStatus.kOk:
+            raise RuntimeError(f"The solver does not know the option {option}.")
+    return solver
+
+
+def _places(matrix: Any) -> tuple[Any, Any, Floats]:
+    """Where each row or column of a sparse matrix begins, and what stands where."""
+    return matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32), matrix.data
 
 
 def _programme(

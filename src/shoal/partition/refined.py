@@ -14,7 +14,7 @@ from shoal.partition.ancestor_loss import AncestorLoss
 from shoal.partition.base import Partitioner, refuse_unless_k
 from shoal.table.prelude import Floats, Generator, Ints, Partition, Progress, Records, part_of, seed_of
 from shoal.vocabulary.parameters import Method
-from shoal.vocabulary.prelude import Count, DataError, Fact, Facts, Figure, Ge, Nested, ParameterError, method
+from shoal.vocabulary.prelude import Count, DataError, Fact, Facts, Figure, Ge, Nested, ParameterError, Share, method
 from shoal.vocabulary.registry import Spec, build, entry
 
 MOVES_PER_RECORD = 40_000
@@ -39,7 +39,7 @@ SWEEPS = 2
 """Sweeps over all windows; the second one's are others, since groups have changed."""
 
 WINDOW_NODES = 200
-FINISH_NODES = 500
+FINISH_NODES = 5
 """Branch-and-bound nodes of one window and of a whole table; nodes, unlike seconds, repeat."""
 
 
@@ -83,9 +83,10 @@ class Refined(Partitioner):
         "windows": afterwards, the groups of overlapping windows of about 48 records are replaced by the best
         possible ones for the same records. "columns": the best partition that can be put together from all groups
         met while annealing and those that column generation adds (up to 5 000 records), where branch and bound finds
-        one within its nodes that loses less than annealing's. With a finish the budget is spent in three annealing
-        runs, the best of which counts, and the default budget is three times as large. Both are practical up to k of
-        about 5.
+        one within its nodes that loses less than annealing's; the facts then have a proven lower bound of the loss of
+        any partition, and the gap to it. With a finish the budget is spent in three annealing runs, the best of which
+        counts, and the default budget is three times as large. Both are practical up to k of about 5; beyond, the
+        bound is that of nearest neighbours or little above it.
     weighted
         Sampling weights enter centres and the loss; without an exact finish only.
 
@@ -97,7 +98,8 @@ class Refined(Partitioner):
     then 1000 a record by default, 10 million at most.
 
     Exchanges and relocations are priced by the usual updates of means (Spath 1980); annealing after Kirkpatrick,
-    Gelatt & Vecchi (1983). The exact finish solves a set partition by column generation with HiGHS.
+    Gelatt & Vecchi (1983). The exact finish solves a set partition by column generation (as Aloise, Hansen,
+    Rocha & Santi 2014) and subset-row cuts (Jepsen, Petersen, Spoorendonk & Pisinger 2008) with HiGHS.
     """
 
     by_known_columns = True
@@ -138,7 +140,8 @@ class Refined(Partitioner):
             return refuse_unless_k(replace(part, facts={"start": Nested(start.facts), **facts}), k, "refined")
         labels, facts, met = self._search(x, weights, start.labels, rng, progress)
         if self.finish != "none" and k > 1 and len(x) >= 2 * k and x.shape[1]:
-            labels = self._finish(x, labels, met, progress)
+            labels, bound = self._finish(x, labels, met, progress)
+            facts = {**facts, **bound}
         return self._better(x, weights, start, labels, facts)
 
     def _weights(self, records: Records) -> Floats | None:
@@ -182,13 +185,17 @@ class Refined(Partitioner):
         }
         return best.labels, facts, met
 
-    def _finish(self, x: Floats, labels: Ints, met: list[Ints], progress: Progress) -> Ints:
+    def _finish(self, x: Floats, labels: Ints, met: list[Ints], progress: Progress) -> tuple[Ints, Facts]:
+        """Better labels, where there are any, and what is known of the least loss."""
         if self.finish == "windows":
             for sweep in range(SWEEPS):
                 part = part_of(progress, 0.8 + 0.2 * sweep / SWEEPS, 0.2 / SWEEPS)
                 labels = _by_windows(x, labels, self.smallest, part)
-            return labels
-        return _by_columns(x, labels, self.smallest, met, part_of(progress, 0.8, 0.2))
+            return labels, {}
+        labels, bound = _by_columns(x, labels, self.smallest, met, part_of(progress, 0.8, 0.2))
+        loss = partition_loss(x, None, labels)
+        gap = max(0.0, 1 - bound / loss) if loss > 0 else 0.0
+        return labels, {"no partition loses less than": Figure(value=bound), "gap to that": Share(value=gap)}
 
     def _better(self, x: Floats, weights: Floats | None, start: Partition, labels: Ints, facts: Facts) -> Partition:
         labels = Partition.of(labels).labels
@@ -226,8 +233,8 @@ def _by_windows(x: Floats, labels: Ints, k: int, progress: Progress) -> Ints:
     return labels_of([group for group in groups if group], len(x))
 
 
-def _by_columns(x: Floats, labels: Ints, k: int, met: list[Ints], progress: Progress) -> Ints:
+def _by_columns(x: Floats, labels: Ints, k: int, met: list[Ints], progress: Progress) -> tuple[Ints, float]:
     """The best partition from all groups met and those that column generation adds; the one at hand where it is."""
     columns = [tuple(group.tolist()) for group in met if k <= len(group) < 2 * k]
-    better = best_of_columns(x, k, groups_of(labels), columns, nodes=FINISH_NODES, progress=progress)
-    return labels if better is None else labels_of(better, len(x))
+    better, bound = best_of_columns(x, k, groups_of(labels), columns, nodes=FINISH_NODES, progress=progress)
+    return labels if better is None else labels_of(better, len(x)), bound

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from naive.refine import best_loss
 from shoal.kernels.partition import groups_below_price
 from shoal.kernels.partition.bounds import best_in_window, cheapest, groups_of, loss_of, neighbour_bound, relaxation
+from shoal.kernels.partition.programme import VIOLATED, violated_cuts
 
 
 @settings(max_examples=40)
@@ -89,3 +90,38 @@ def test_neighbour_bound_with_more_neighbours_than_are_looked_at():
 
 def test_no_partition_can_be_formed():
     assert cheapest([(0, 1)], np.array([1.0]), 3, nodes=10) is None
+
+
+def test_half_of_each_pair_of_three_is_cut_off():
+    """Two triangles far apart, k = 2: a group of three loses side^2, half of each of its pairs 3/4 of that."""
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
+    x = np.vstack([corners, corners + 100])
+    pairs = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]
+    relaxed = relaxation(x, 2, [(0, 1, 2), (3, 4, 5), *pairs])
+    assert set(relaxed.cuts) == {(0, 1, 2), (3, 4, 5)}
+    assert relaxed.bound == pytest.approx(2.0, rel=1e-3) and relaxed.bound <= 2.0
+    assert relaxed.prices.sum() - relaxed.tolls.sum() == pytest.approx(relaxed.bound, rel=1e-6)
+    reduced = relaxed.reduced(pairs, np.full(6, 0.5))
+    assert reduced.min() >= -1e-9 and reduced.max() < 1e-2
+
+
+@settings(max_examples=40)
+@given(st.integers(6, 14), st.integers(2, 4), st.integers(2, 5), st.integers(0, 2**32))
+def test_violated_cuts_are_those_of_all_triples(n, k, partitions, seed):
+    rng = np.random.default_rng(seed)
+    shares: dict[tuple[int, ...], float] = {}
+    for _ in range(partitions):
+        labels = rng.permutation(np.minimum(np.arange(n) // k, n // k - 1))
+        for group in groups_of(labels):
+            shares[group] = shares.get(group, 0.0) + 1 / partitions
+    over = {
+        cut: total
+        for cut in combinations(range(n), 3)
+        if (total := sum(share for group, share in shares.items() if len(set(cut) & set(group)) >= 2)) > 1 + VIOLATED
+    }
+    violated = violated_cuts(shares)
+    assert set(violated) <= set(over)
+    assert bool(violated) == bool(over)
+    if violated:
+        assert over[violated[0]] == pytest.approx(max(over.values()))
+        assert (np.diff([over[cut] for cut in violated]) <= 1e-8).all()

@@ -10,27 +10,28 @@ the m - 1 least values over m grows with m. So every partition loses at least
 
     sum over records of (sum of the k - 1 smallest squared distances) / (2k).
 
-**Set partition.** The linear relaxation: minimise sum c_S x_S over groups S, each record covered once, x >= 0. For
-any prices u with sum_{i in S} u_i <= c_S for *all* groups, sum u_i is a lower bound (weak duality). Columns
-are generated: a restricted program proposes prices, the kernel `pricing` lists all groups that cost less than
-their members' prices, and the bound is taken at prices lowered, record by record, by the largest (u(S) - c_S) / |S|
-among the groups S listed that hold it, after which no group is below its price. The prices asked about are
-a small step from the best ones known towards those of the restricted program (Wentges 1997), so that the list
-stays short; prices whose list the kernel had to cut short yield no bound at all. So whatever the number of
-rounds, the bound is proven; rounding is covered by `SLACK`.
+**Set partition.** The linear relaxation: minimise sum c_S x_S over groups S, each record covered once, x >= 0, with
+cuts of three records each (`programme`). For prices u >= 0 and tolls v >= 0 with u(S) <= c_S + v(S) for *all* groups,
+u(S) the prices of its members and v(S) the tolls of the cuts that count it, sum u - sum v is a lower bound (weak
+duality). Columns are generated: a restricted programme proposes prices and tolls, the kernel `pricing` lists all groups
+that cost less than their members' prices, of which those count that do so with their tolls, too; and the bound is taken
+at prices lowered, record by record, by the largest shortfall (u(S) - v(S) - c_S) / |S| of such a group that holds it,
+after which there is none. The prices asked about are a small step from the best ones known towards those of the
+restricted programme (Wentges 1997), so that the list stays short; prices whose list the kernel had to cut short yield
+no bound at all. So whatever the number of rounds, the bound is proven; rounding is covered by `SLACK`. Where the bound
+has come near the programme's optimum, cuts are added, and it goes on.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from shoal.kernels._native import groups_below_price, neighbours
 from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats
+from shoal.kernels.partition.programme import Group, GroupProgramme, counted, covering, incidence
 from shoal.kernels.solver import milp
-
-Group = tuple[int, ...]
 
 MOST_NEIGHBOURS = 64
 """Distances beyond this many neighbours are replaced by the largest of them, which keeps the bound valid."""
@@ -42,11 +43,12 @@ SLACK = 1e-9
 """Groups less than this share of a record's mean price below their price are not listed; all bounds give way by
 as much."""
 
-FIRST_STEP = 0.2
-"""Share of the way from the best prices to those of the restricted program; halved where the list is cut short."""
+FIRST_STEP, LEAST_STEP, MOST_STEP = 0.2, 0.05, 0.5
+"""Share of the way from the best prices to those of the restricted programme: longer while the bound rises, shorter
+where it does not, halved where the list is cut short."""
 
-LIST_LIMIT = 2_000_000
-"""Steps of the kernel's walk before a list is cut short (a second or so)."""
+LIST_LIMIT = 500_000
+"""Steps of the kernel's walk before a list is cut short (some seconds)."""
 
 WINDOW_LIMIT = 50_000
 """The same for a window."""
@@ -82,17 +84,27 @@ class Relaxation:
         Proven: no partition loses less.
     value
         Optimum of the linear program over the columns known; the bound cannot rise above it.
-    prices
-        Shape (n,); no group costs less than its members' prices, which sum to the bound (but for `SLACK`).
+    prices, tolls
+        Shapes (n,) and (number of cuts,); no group costs less than its members' prices without its cuts' tolls. All
+        prices without all tolls are the bound (but for `SLACK`).
     groups, costs
         The columns.
+    cuts
+        Three records each; of the groups that hold two of them or more, a partition has one at most.
     """
 
     bound: float
     value: float
     prices: Floats
+    tolls: Floats
     groups: tuple[Group, ...]
     costs: Floats
+    cuts: tuple[Group, ...]
+
+    def reduced(self, groups: Sequence[Group], costs: Floats) -> Floats:
+        """Shape (number of groups,); by how much each costs more than its price."""
+        n = len(self.prices)
+        return np.asarray(costs - incidence(groups, n) @ self.prices + _tolls(groups, self.cuts, self.tolls, n))
 
 
 def relaxation(
@@ -116,32 +128,80 @@ def relaxation(
     rounds
         Most programs to solve.
     precision
-        Stop when the bound is within this share of the program's optimum.
+        Stop when the bound is within this share of the programme's optimum.
     """
-    losses = {group: loss_of(x, group) for group in columns}
     best = _neighbour_prices(x, k)
-    value, step = np.inf, FIRST_STEP
+    dual = _Dual(best, np.zeros(0))
     least = SLACK * max(float(best.mean()), 1e-300)
+    losses = {group: loss_of(x, group) for group in columns}
+    programme = GroupProgramme(len(x), float(np.mean([*losses.values()])) or 1.0)
+    programme.add(losses)
+    value, step = np.inf, FIRST_STEP
     for number in range(rounds):
         if progress is not None:
             progress(number / rounds)
-        groups, costs = list(losses), np.array(list(losses.values()))
-        value, prices = _restricted(groups, costs, len(x))
-        if value - best.sum() <= precision * value or step < 1e-3:
-            break
-        asked = best + step * (prices - best)
-        below = groups_below_price(x, asked, k, least=least, limit=LIST_LIMIT)
+        value, prices, tolls, shares = programme.solve()
+        if value - dual.bound <= precision * value:
+            if not programme.cut(shares):
+                break
+            dual = dual.with_cuts(len(programme.cuts))
+            continue
+        asked = dual.towards(_Dual(prices, np.maximum(tolls, 0)), step)
+        below = groups_below_price(x, asked.prices, k, least=least, limit=LIST_LIMIT)
+        groups = below.groups
+        reduced = below.reduced + _tolls(groups, programme.cuts, asked.tolls, len(x))
+        cheap = np.flatnonzero(reduced < -least)
+        proven = asked.lowered([groups[i] for i in cheap], reduced[cheap])
         if not below.complete:
             step /= 2
-        elif (asked - below.shortfall).sum() > best.sum():
-            best, step = asked - below.shortfall, min(2 * FIRST_STEP, 1.1 * step)
-        if below.complete and not below.groups:
-            step = min(1.0, 1.5 * step)
-        losses.update({group: loss_of(x, group) for group in _chosen(below.groups, below.reduced, len(x))})
-    bound = max(0.0, float(best.sum()) - len(x) / k * least)
+        elif proven.bound > dual.bound:
+            dual, step = proven, min(MOST_STEP, 1.1 * step)
+        else:
+            step = max(LEAST_STEP, 0.7 * step)
+        if step < 1e-3:
+            break
+        programme.add({groups[i]: loss_of(x, groups[i]) for i in _chosen(groups, reduced, cheap)})
+    bound = max(0.0, dual.bound - len(x) / k * least)
     return Relaxation(
-        bound=bound, value=float(value), prices=best, groups=tuple(losses), costs=np.array(list(losses.values()))
+        bound=bound,
+        value=float(value),
+        prices=dual.prices,
+        tolls=dual.tolls,
+        groups=tuple(programme.costs),
+        costs=np.array([*programme.costs.values()]),
+        cuts=tuple(programme.cuts),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Dual:
+    """Prices of the records, and tolls of the cuts."""
+
+    prices: Floats
+    tolls: Floats
+
+    @property
+    def bound(self) -> float:
+        return float(self.prices.sum() - self.tolls.sum())
+
+    def with_cuts(self, count: int) -> "_Dual":
+        return _Dual(self.prices, np.concatenate([self.tolls, np.zeros(count - len(self.tolls))]))
+
+    def towards(self, other: "_Dual", step: float) -> "_Dual":
+        return _Dual(self.prices + step * (other.prices - self.prices), self.tolls + step * (other.tolls - self.tolls))
+
+    def lowered(self, groups: Sequence[Group], reduced: Floats) -> "_Dual":
+        """With prices at which none of the groups is below its price, by the reduced costs that they have now."""
+        shortfall = np.zeros(len(self.prices))
+        for group, cost in zip(groups, reduced):
+            members = list(group)
+            shortfall[members] = np.maximum(shortfall[members], -cost / len(members))
+        return _Dual(self.prices - shortfall, self.tolls)
+
+
+def _tolls(groups: Sequence[Group], cuts: Sequence[Group], tolls: Floats, n: int) -> Floats:
+    """Shape (number of groups,); the tolls of the cuts that count each group."""
+    return np.asarray(counted(groups, cuts, n).T @ tolls)
 
 
 def loss_of(x: Floats, group: Sequence[int]) -> float:
@@ -150,50 +210,36 @@ def loss_of(x: Floats, group: Sequence[int]) -> float:
     return float(((members - members.mean(axis=0)) ** 2).sum())
 
 
-def _covering(groups: Sequence[Group], n: int) -> Any:
-    """Shape (n, number of groups); which record is in which group."""
-    from scipy.sparse import csc_matrix
-
-    ends = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
-    members = np.concatenate([np.asarray(group) for group in groups])
-    return csc_matrix((np.ones(len(members)), members, ends), shape=(n, len(groups)))
-
-
-def _restricted(groups: Sequence[Group], costs: Floats, n: int) -> tuple[float, Floats]:
-    """Optimum and prices of the linear program over some groups."""
-    from scipy.optimize import linprog
-
-    scale = float(costs.mean()) or 1.0
-    solution = linprog(costs / scale, A_eq=_covering(groups, n), b_eq=np.ones(n), method="highs-ds")
-    if solution.status != 0:
-        raise RuntimeError(f"The linear program over {len(groups)} groups was not solved: {solution.message}")
-    return float(solution.fun) * scale, np.asarray(solution.eqlin.marginals) * scale
-
-
-def _chosen(groups: Sequence[Group], reduced: Floats, n: int) -> list[Group]:
-    """The groups farthest below their price, so many that each record has its choice."""
-    taken = np.zeros(n, dtype=np.int64)
+def _chosen(groups: Sequence[Group], reduced: Floats, candidates: Longs) -> list[int]:
+    """Those farthest below their price, so many that each record has its choice."""
+    taken: Counter[int] = Counter()
     chosen = []
-    for number in np.argsort(reduced, kind="stable"):
-        rows = list(groups[number])
-        if taken[rows].min() < NEW_PER_RECORD:
-            taken[rows] += 1
-            chosen.append(groups[number])
+    for number in candidates[np.argsort(reduced[candidates], kind="stable")].tolist():
+        if any(taken[i] < NEW_PER_RECORD for i in groups[number]):
+            taken.update(groups[number])
+            chosen.append(number)
     return chosen
 
 
 def cheapest(
-    groups: Sequence[Group], costs: Floats, n: int, *, nodes: int, start: Sequence[Group] = ()
+    groups: Sequence[Group],
+    costs: Floats,
+    n: int,
+    *,
+    nodes: int,
+    start: Sequence[Group] = (),
+    cuts: Sequence[Group] = (),
 ) -> list[Group] | None:
     """The partition of least cost among those that the groups given can form.
 
     None where branch and bound (HiGHS) found none within its number of nodes. Where `start`, a partition of groups
-    given, is known, the answer costs no more than it does.
+    given, is known, the answer costs no more than it does. `cuts` cut nothing off but shares of groups.
     """
     scale, started = float(costs.mean()) or 1.0, set(start)
     from_there = [float(group in started) for group in groups] if started else None
     limits = {"mip_max_nodes": nodes, "mip_rel_gap": 1e-6}
-    solution = milp(costs / scale, _covering(groups, n), 1, 1, high=1, start=from_there, **limits)
+    low = np.concatenate([np.ones(n), np.full(len(cuts), -np.inf)])
+    solution = milp(costs / scale, covering(groups, n, cuts), low, 1, high=1, start=from_there, **limits)
     if solution.x is None:
         return None
     return [group for group, share in zip(groups, solution.x) if share > 0.5]
@@ -232,13 +278,13 @@ def best_in_window(x: Floats, k: int, current: Sequence[Group], *, nodes: int) -
 
 def best_of_columns(
     x: Floats, k: int, current: Sequence[Group], met: Sequence[Group], *, nodes: int, progress: Progress = None
-) -> list[Group] | None:
-    """The best partition of a table from groups met and those that column generation adds.
+) -> tuple[list[Group] | None, float]:
+    """The best partition of a table from groups met and those that column generation adds, and a bound of its loss.
 
     None where no better one than `current` was found. Of the groups those of least reduced cost take part.
     """
     relaxed = relaxation(x, k, [*current, *met], progress=progress)
-    return _better(x, current, relaxed.groups, relaxed, nodes)
+    return _better(x, current, relaxed.groups, relaxed, nodes), relaxed.bound
 
 
 def _better(
@@ -247,20 +293,18 @@ def _better(
     """A partition into some of the groups that loses less than the current one; None where none was found."""
     now = sum(loss_of(x, group) for group in current)
     costs = floats([loss_of(x, group) for group in groups])
-    reduced = _reduced(costs, groups, relaxed.prices)
+    reduced = relaxed.reduced(groups, costs)
     least = [
         number for number in np.argsort(reduced, kind="stable")[:MOST_COLUMNS] if reduced[number] <= now - relaxed.bound
     ]
     own = set(current)
     kept = list(dict.fromkeys([*least, *(number for number, group in enumerate(groups) if group in own)]))
-    cover = cheapest([groups[number] for number in kept], costs[kept], len(x), nodes=nodes, start=current)
+    cover = cheapest(
+        [groups[number] for number in kept], costs[kept], len(x), nodes=nodes, start=current, cuts=relaxed.cuts
+    )
     if cover is None or sum(loss_of(x, group) for group in cover) >= now * (1 - 1e-12):
         return None
     return cover
-
-
-def _reduced(costs: Floats, groups: Sequence[Group], prices: Floats) -> Floats:
-    return np.asarray(costs - _covering(groups, len(prices)).T @ prices)
 
 
 def windows(x: Floats, labels: Ints, most: int) -> Iterable[Longs]:
