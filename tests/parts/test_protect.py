@@ -45,17 +45,17 @@ def test_one_block_gives_the_release_in_memory(table, folder_of, plan, tmp_path)
         if finding.measure in BY_CLASS or finding.measure == "sse":
             assert finding.value == pytest.approx(in_memory[finding.measure].value, rel=1e-9)
     assert {f.measure for f in made.evidence.findings} == set(in_memory)
-    told, whole_told = made.account, whole.account
-    assert told.classes == whole_told.classes and told.classes[0].smallest >= 4
-    assert told.classes_before == whole_told.classes_before and told.classes_before.smallest == 1
-    assert told.violations_before == whole_told.violations_before
-    assert told.reached == whole_told.reached and len(told.reached) == 3
-    assert told.singled_out == whole_told.singled_out
-    before = {f.measure: f.value for f in whole_told.before}
-    assert {f.measure: f.value for f in told.before} == pytest.approx(
-        {f.measure: before[f.measure] for f in told.before}
+    account, in_whole = made.account, whole.account
+    assert account.classes == in_whole.classes and account.classes[0].smallest >= 4
+    assert account.classes_before == in_whole.classes_before and account.classes_before.smallest == 1
+    assert account.violations_before == in_whole.violations_before
+    assert account.reached == in_whole.reached and len(account.reached) == 3
+    assert account.singled_out == in_whole.singled_out
+    before = {f.measure: f.value for f in in_whole.before}
+    assert {f.measure: f.value for f in account.before} == pytest.approx(
+        {f.measure: before[f.measure] for f in account.before}
     )
-    assert {f.measure for f in told.before} >= set(BY_CLASS)
+    assert {f.measure for f in account.before} >= set(BY_CLASS)
 
 
 @pytest.mark.usefixtures("small_blocks")

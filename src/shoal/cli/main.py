@@ -36,7 +36,7 @@ def _failed(terminal: Terminal, error: BaseException) -> int:
             return terminal.failed(INTERRUPTED, "Interrupted", str(error))
         case click.ClickException():
             error.show()
-            return terminal.failed(error.exit_code, "wrong use", error.format_message(), told=True)
+            return terminal.failed(error.exit_code, "wrong use", error.format_message(), shown=True)
         case Refused():
             return terminal.failed(error.exit_status, "Refused", f"shoal: {error}", refused=error)
         case ShoalError():

@@ -74,14 +74,14 @@ class Terminal:
         if self.as_json:
             click.echo(json.dumps(content, indent=2, default=str))
 
-    def failed(self, status: int, kind: str, text: str, *, told: bool = False, refused: Refused | None = None) -> int:
+    def failed(self, status: int, kind: str, text: str, *, shown: bool = False, refused: Refused | None = None) -> int:
         """How a run ends that did not do what was asked of it, for a person, a program and the log.
 
         Parameters
         ----------
         kind
             The name of the error.
-        told
+        shown
             Whether a person was told already.
         refused
             What was not met, if that is why.
@@ -90,7 +90,7 @@ class Terminal:
         -------
         The exit status.
         """
-        if not told:
+        if not shown:
             click.echo(printable(_fitted(text, sys.stderr), keep="\n"), err=True)
         self.log.error("%s", text.removeprefix("shoal: "))
         verdicts = () if refused is None else refused.verdicts

@@ -220,7 +220,7 @@ def _persons(records: Records) -> dict[str, tuple[int, int]]:
     """The identifiers that repeat, with how many values how many records have."""
     counts = {name: codes[codes >= 0] for name in records.names("identifier") for codes in [records[name].codes()]}
     persons = {name: (len(np.unique(codes)), len(codes)) for name, codes in counts.items()}
-    return {name: (values, held) for name, (values, held) in persons.items() if values < held}
+    return {name: (values, number) for name, (values, number) in persons.items() if values < number}
 
 
 def _candidates(records: Records) -> tuple[str, ...]:
