@@ -310,3 +310,21 @@ def test_a_release_and_its_file_are_narrowed_down_by_the_hierarchies(
     written.write_csv(tmp_path / "data.csv")
     with pytest.raises(Refused, match=said):
         _prove_file(_with_columns(release, written), written, tmp_path / "data.csv", {})
+
+
+def test_one_law_that_the_release_shows_does_not_stand_for_another() -> None:
+    """Postcodes tell areas in nearly all records that are released, and regions in few."""
+    original, released = hardly_shown()
+    areas = Microdata.of(pl.DataFrame({"area": [f"a{i % 10 // 2}" for i in range(100)]}), {"area": KEY}).records["area"]
+    lacking = replace(areas, values=np.where(np.arange(100) == 99, np.int32(-1), areas.values))
+    both = original.with_variables(areas)
+    known = closure(released.with_variables(lacking), laws=Laws.for_release(both, released.with_variables(lacking)))
+    assert known.filled == {"area": 1}
+    assert known.informed is not None
+    assert known.informed.filled == {"area": 1, "region": 2}
+
+
+def test_a_table_whose_every_column_lacks_cells_is_filled_in() -> None:
+    home = {"role": "household", "missing": "keep"}
+    frame = pl.DataFrame({"home": [1, 1, 2, 2, None], "town": ["A", None, "B", "B", "B"]})
+    assert closure(Microdata.of(frame, {"home": home, "town": KEY}).encoded).filled == {"town": 1}

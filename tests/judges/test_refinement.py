@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.judges.closure import closure
-from shoal.judges.refinement import refined, trees
+from shoal.judges.refinement import most_common, refined, trees, under_one
 from shoal.table.dependencies import CHANCE
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.microdata import Microdata
@@ -179,6 +179,12 @@ def test_some_households_of_two_towns_do_not_end_the_law_but_many_do(stray: int,
     assert (closure(records, None, {"town": TREE}).filled == {}) != law
 
 
+def test_six_households_with_one_exception_are_no_law() -> None:
+    """As a law they would be believed if each were counted twice."""
+    records = families(1, n=6)
+    assert refined(records, {"town": TREE}, exceptions=True)[0] is records
+
+
 def test_overlapping_labels_without_a_law_are_left_alone() -> None:
     """Towns, countries and sets of them, drawn for each record alone."""
     for seed in range(10):
@@ -189,3 +195,29 @@ def test_overlapping_labels_without_a_law_are_left_alone() -> None:
             home=home.tolist(), town=rng.choice(labels, 400).tolist(), other=rng.integers(0, 40, 400).tolist()
         )
         assert refined(records, {"town": TREE}, exceptions=True)[0] is records
+
+
+def test_the_leaves_that_most_cells_of_a_group_may_have() -> None:
+    """Two cells of Madrid, one of Spain and one of Lyon; then one of each country."""
+    sets = [frozenset([0]), frozenset([0, 1]), frozenset([2]), frozenset([2, 3])]
+    assert most_common({0: 2, 1: 1, 2: 1}, sets) == {0}
+    assert most_common({1: 1, 3: 1}, sets) == {0, 1, 2, 3}
+
+
+def test_leaves_lie_under_one_node_or_under_none() -> None:
+    under = {0: 0, 1: 0, 2: 1}
+    assert [under_one(under, frozenset(leaves)) for leaves in ([0, 1], [2], [0, 2], [])] == [0, 1, -1, -1]
+    assert under_one(under, frozenset(["a label that is no leaf"])) == -1
+
+
+@pytest.mark.parametrize("label", ["Paris", "[20, 39]", "Madrid | Paris"])
+def test_a_label_that_cannot_be_read_stands_for_itself_alone(label: str) -> None:
+    records = table(home=[1, 1, 2, 2], town=[label, label, "Spain", "Madrid"])
+    assert cells(refined(records, {"town": TREE})[0], "town") == [label, label, "Madrid", "Madrid"]
+
+
+def test_a_hierarchy_of_a_column_that_is_gone_or_of_numbers_narrows_nothing_down() -> None:
+    records = table(home=[1, 1, 2, 2], town=["Spain", "Madrid", "Nice", "Nice"])
+    assert refined(records.without(["town"]), {"town": TREE})[0].names() == ("home",)
+    numbers = Microdata.of(pl.DataFrame({"home": [1, 1], "age": [20.0, 30.0]}), {"home": "household", "age": "other"})
+    assert refined(numbers.records, {"age": TREE})[0] is numbers.records

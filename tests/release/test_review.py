@@ -1,6 +1,7 @@
 """A release in the hands of a second person: what the file holds, who may approve, and what publishing makes of it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.release.review import approval_of
 from shoal.vocabulary.errors import FileError, InputError
 
 ODD = "Zaphod-4711"
@@ -76,6 +78,21 @@ def test_what_is_approved_is_named_by_public_things_alone(release: shoal.Release
 def test_only_somebody_else_approves(release: shoal.Release, name: str) -> None:
     with pytest.raises(InputError, match=r"somebody else|printable characters"):
         shoal.review(release, by="Adé").approved(name)
+
+
+def test_a_name_has_at_most_two_hundred_characters(release: shoal.Release) -> None:
+    assert (shoal.review(release, by="Ada").approved("x" * 200).approval or {})["by"] == "x" * 200
+    with pytest.raises(InputError, match="from 1 to 200 printable characters"):
+        shoal.review(release, by="Ada").approved("x" * 201)
+
+
+def test_an_approval_of_another_release_is_none_of_this_one(release: shoal.Release) -> None:
+    """However the two were put together."""
+    other = shoal.review(shoal.protect(table(last=20), PLAN, seed=5), by="Ada").approved("Bo")
+    own = shoal.review(release, by="Ada")
+    for mixed in (replace(own, approval=other.approval), replace(other, approval=own.approved("Bo").approval)):
+        with pytest.raises(InputError, match="Another release was approved"):
+            approval_of(release, mixed)
 
 
 def test_nor_by_an_edited_file(release: shoal.Release) -> None:
