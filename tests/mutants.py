@@ -73,6 +73,7 @@ ELSEWHERE = {"proof": "parts", "run/parts": "parts", "table/parts": "parts"}
 USERS = {
     "judges/class_table.py": ["privacy/test_class_by_class.py", "parts/test_audit.py"],
     "proof/in_parts.py": ["parts/test_audit.py", "parts/test_counts.py"],
+    "proof/repeated_in_parts.py": ["test_persons.py"],
     "release/review.py": ["cli/test_review.py"],
     "run/carry_out.py": ["test_release.py"],
 }
@@ -209,16 +210,17 @@ def _text(node: ast.AST) -> str:
 def nearest(path: Path) -> list[Path]:
     """Tests that mirror a file, those beside them that name it or what it defines, or else import it, and `USERS`."""
     inside = path.relative_to(ROOT / "src" / "shoal")
-    folder = ROOT / "tests" / ELSEWHERE.get(inside.parent.as_posix(), inside.parent)
-    mirror = folder / f"test_{path.stem.strip('_')}.py"
+    folders = [ROOT / "tests" / inside.parent, ROOT / "tests" / ELSEWHERE.get(inside.parent.as_posix(), inside.parent)]
+    beside = sorted({test for folder in folders for test in folder.glob("test_*.py")})
+    mirrors = [test for test in beside if test.stem == f"test_{path.stem.strip('_')}"]
     defined = [node.name for node in ast.parse(path.read_text()).body if hasattr(node, "name")]
     named = re.compile(rf"\b(?:{'|'.join([*map(re.escape, defined), rf'import {path.stem}', path.stem])})\b")
     module = ".".join(["shoal", *inside.parent.parts])
     imported = re.compile(rf"\b(?:{module}\.{path.stem}|from {module} import .*\b{path.stem})\b")
-    beside = [test for test in sorted(folder.glob("test_*.py")) if named.search(test.read_text())]
-    others = [test for test in sorted((ROOT / "tests").rglob("test_*.py")) if imported.search(test.read_text())]
-    users = [ROOT / "tests" / test for test in USERS.get(inside.as_posix(), ())]
-    return list(dict.fromkeys([*[mirror] * mirror.is_file(), *(beside or others), *users]))
+    found = [*mirrors, *(test for test in beside if named.search(test.read_text()))]
+    if not found:
+        found = [test for test in sorted((ROOT / "tests").rglob("test_*.py")) if imported.search(test.read_text())]
+    return list(dict.fromkeys([*found, *(ROOT / "tests" / test for test in USERS.get(inside.as_posix(), ()))]))
 
 
 def living(path: Path, tests: Sequence[Path], chosen: Sequence[Mutant]) -> Iterator[Mutant]:
