@@ -56,15 +56,17 @@ def test_every_file_whose_mutants_are_tried_each_night_has_near_tests(project: P
     files = [file for pattern in re.findall(r"src/shoal/\S+", nightly) for file in project.glob(pattern)]
     assert len(files) >= 26
     for file in files:
-        assert not mutants.mutants(file.read_text()) or mutants.nearest(file)
+        assert file.name == "__init__.py" or mutants.nearest(file)
 
 
 def test_those_called_equal_are_still_made(project: Path) -> None:
     entries = [line.split(" # ") for line in mutants.EQUAL.read_text().splitlines() if " | " in line][1:]
+    paths = {entry.partition(" | ")[0] for entry, _ in entries}
+    made = {path: {str(mutant) for mutant in mutants.mutants((project / path).read_text())} for path in paths}
     for entry, reason in entries:
         path, _, text = entry.partition(" | ")
         assert reason
-        assert text in {str(mutant) for mutant in mutants.mutants((project / path).read_text())}
+        assert text in made[path]
 
 
 def test_a_living_mutant_is_printed(
