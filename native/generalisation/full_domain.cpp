@@ -15,6 +15,13 @@
 // A search that is stopped goes through a thinned lattice (thinned.hpp), with as much work again, and then as long as that
 // helps to a neighbour of the best node: one column a level lower, and at most one other a level higher.
 //
+// What is required beside the table's distribution must hold beside that of the records left, too: suppression goes on
+// until it does. What a node suppresses does not depend on how many records may be, so that more never loses more.
+//
+// Limits on the people of a population whom the records of a class may be of are kept class by class. The population's
+// combinations stand among the table's, those that no record has with a count of 0. Classes of too few people are few as
+// those of too few records are: going up unites them.
+//
 // Of nodes that lose the same, that of the lowest levels is kept.
 //
 // Requirements on the whole table are asked of the caller, for nodes that would be the best so far only. Where they do not
@@ -39,6 +46,17 @@ class Asked : public nb::object {
 // What the caller says of a table made at a node.
 enum class Answer { kYes = 1, kNo = 0, kNoneBelow = -1 };
 
+// What is required of each class beside the people of a population whom its records may be of.
+struct Population {
+  const double* people;  // of each combination
+  double fewest, least, largest;  // people of a class; records released of each of them
+
+  static constexpr double kSlack = 1e-12;
+  bool too_few(double of_class) const { return of_class < fewest; }
+  bool too_present(double records, double of_class) const { return records > (largest + kSlack) * of_class; }
+  bool too_absent(double records, double of_class) const { return records < (least - kSlack) * of_class; }
+};
+
 struct Outcome {
   Levels levels;
   std::vector<std::int32_t> classes;                       // of each combination, -1 where it is suppressed
@@ -49,8 +67,8 @@ class FullDomain {
  public:
   // `suppressed`: what a suppressed record of each combination loses; `most`: how many may be. `ask` is called with levels.
   FullDomain(const RecodingTable& table, const std::int32_t* row_of, std::int64_t k, const RequirementCheck& check, const double* suppressed,
-             std::int64_t most, nb::object ask)
-      : hierarchies_(table.hierarchies), rows_(table.combinations), k_(k), check_(check), suppressed_(suppressed), most_(most),
+             std::int64_t most, std::vector<Population> populations, nb::object ask)
+      : populations_(std::move(populations)), hierarchies_(table.hierarchies), rows_(table.combinations), k_(k), check_(check), suppressed_(suppressed), most_(most),
         ask_(std::move(ask)), nobody_asks_(ask_.is_none()), classing_(hierarchies_, rows_), means_(rows_.mean_losses(hierarchies_)), order_(means_) {
     for (std::size_t r = 0; r < rows_.m; ++r) {
       all_.push_back(static_cast<std::int32_t>(r));
@@ -196,25 +214,41 @@ class FullDomain {
 
   bool look(const Levels& node) {
     classing_.classes(node, all_, ids_, sizes_);
+    count_people();
     std::vector<char> kept(sizes_.size());
     std::int64_t dropped = 0;
     for (std::size_t c = 0; c < sizes_.size(); ++c) {
-      kept[c] = sizes_[c] >= k_;
+      kept[c] = sizes_[c] >= k_ && !too_few(c);
       if (!kept[c]) dropped += sizes_[c];
     }
     if (dropped > most_) {
       rule_out(node);
       return false;
     }
-    if (check_.columns() > 0) dropped += suppress_failing(kept);
+    dropped += suppress_present(kept);
+    if (check_.columns() > 0) {
+      open_groups(kept);
+      dropped += suppress_failing(kept, [&](std::size_t c) { return groups_[c].excess; });
+    }
     if (dropped > most_) {
       if (most_ == 0) rule_out(node);
       return false;
     }
+    if (check_.columns() > 0 && dropped > 0) {
+      if (!better(node, loss_of(node, kept))) return true;
+      dropped += suppress_beside_rest(kept, most_ - dropped);
+      if (dropped > most_) return false;
+    }
+    const double loss = loss_of(node, kept);
+    return !better(node, loss) || keep_if_allowed(node, kept, loss) || (most_ > 0 && suppress_small(node, kept, dropped, loss));
+  }
+
+  // Sum over all records, of which those in classes that are not kept are suppressed.
+  double loss_of(const Levels& node, const std::vector<char>& kept) const {
     double loss = 0;
     for (std::size_t r = 0; r < rows_.m; ++r)
       loss += static_cast<double>(rows_.counts[r]) * (kept[static_cast<std::size_t>(ids_[r])] ? loss_at(node, r) : suppressed_[r]);
-    return !better(node, loss) || keep_if_allowed(node, kept, loss) || (most_ > 0 && suppress_small(node, kept, dropped, loss));
+    return loss;
   }
 
   bool better(const Levels& node, double loss) const {
@@ -261,7 +295,39 @@ class FullDomain {
     return sum;
   }
 
+  void count_people() {
+    people_.assign(populations_.size(), {});
+    for (std::size_t p = 0; p < populations_.size(); ++p) {
+      people_[p].assign(sizes_.size(), 0.0);
+      for (std::size_t r = 0; r < rows_.m; ++r) people_[p][static_cast<std::size_t>(ids_[r])] += populations_[p].people[r];
+    }
+  }
+
+  bool too_few(std::size_t c) const {
+    for (std::size_t p = 0; p < populations_.size(); ++p)
+      if (populations_[p].too_few(people_[p][c])) return true;
+    return false;
+  }
+
+  // Suppress classes of which too large a share of the people is released.
+  std::int64_t suppress_present(std::vector<char>& kept) const {
+    std::int64_t dropped = 0;
+    for (std::size_t p = 0; p < populations_.size(); ++p)
+      for (std::size_t c = 0; c < kept.size(); ++c)
+        if (kept[c] && populations_[p].too_present(static_cast<double>(sizes_[c]), people_[p][c])) kept[c] = 0, dropped += sizes_[c];
+    return dropped;
+  }
+
+  // Whether of some people too small a share is released.
+  bool lacking(const std::vector<char>& kept) const {
+    for (std::size_t p = 0; p < populations_.size(); ++p)
+      for (std::size_t c = 0; c < kept.size(); ++c)
+        if (populations_[p].too_absent(kept[c] ? static_cast<double>(sizes_[c]) : 0.0, people_[p][c])) return true;
+    return false;
+  }
+
   bool keep_if_allowed(const Levels& node, const std::vector<char>& kept, double loss) {
+    if (lacking(kept)) return false;
     Outcome choice{node, ids_, loss};
     for (std::int32_t& c : choice.classes)
       if (!kept[static_cast<std::size_t>(c)]) c = -1;
@@ -278,19 +344,44 @@ class FullDomain {
     return static_cast<Answer>(nb::cast<int>(ask_(choice.levels, to_numpy(std::vector<std::int32_t>(choice.classes)))));
   }
 
-  // Records in classes of k or more that do not satisfy the requirement.
-  std::int64_t suppress_failing(std::vector<char>& kept) {
+  // Suppress classes that do not satisfy the requirement beside the records that are left, until all do or more than `most`
+  // are suppressed; the records in all of them.
+  std::int64_t suppress_beside_rest(std::vector<char>& kept, std::int64_t most) {
+    std::int64_t dropped = 0;
+    for (bool fewer = true; fewer && dropped <= most;) {
+      std::vector<const GroupState*> left;
+      for (std::size_t c = 0; c < kept.size(); ++c)
+        if (kept[c]) left.push_back(&groups_[c]);
+      const std::optional<RequirementCheck> beside = check_.beside(left);
+      if (!beside) break;
+      const std::int64_t more = suppress_failing(kept, [&](std::size_t c) { return beside->excess(groups_[c]); });
+      dropped += more;
+      fewer = more > 0;
+    }
+    return dropped;
+  }
+
+  // Suppress the classes of a positive excess; the records in them.
+  template <class Excess>
+  std::int64_t suppress_failing(std::vector<char>& kept, const Excess& excess) const {
+    std::int64_t dropped = 0;
+    for (std::size_t c = 0; c < kept.size(); ++c)
+      if (kept[c] && excess(c) > 0) kept[c] = 0, dropped += sizes_[c];
+    return dropped;
+  }
+
+  // The confidential side of each class that is kept.
+  void open_groups(const std::vector<char>& kept) {
     std::vector<Members> lists(sizes_.size());
     for (std::size_t r = 0; r < rows_.m; ++r) {
       const auto c = static_cast<std::size_t>(ids_[r]);
       if (kept[c]) lists[c].insert(lists[c].end(), members_[r].begin(), members_[r].end());
     }
-    std::int64_t dropped = 0;
-    for (std::size_t c = 0; c < lists.size(); ++c)
-      if (kept[c] && check_.open(lists[c]).excess > 0) kept[c] = 0, dropped += sizes_[c];
-    return dropped;
+    groups_.clear();
+    for (const Members& list : lists) groups_.push_back(check_.open(list));
   }
 
+  std::vector<Population> populations_;
   const Hierarchies& hierarchies_;
   const Combinations& rows_;
   std::int64_t k_;
@@ -311,7 +402,12 @@ class FullDomain {
   std::int64_t looked_ = 0, cells_ = 0;
   std::vector<std::int32_t> ids_;
   std::vector<std::int64_t> sizes_;
+  std::vector<std::vector<double>> people_;  // of each population and class
+  std::vector<GroupState> groups_;           // the confidential side of each class
 };
+
+// People of each combination, and what is required of those of a class: as of Population.
+using PeopleLimits = std::tuple<Vector, double, double, double>;
 
 struct BestNode {
   Levels levels;
@@ -331,6 +427,10 @@ suppressed
     Shape (m,); what a suppressed record of each combination loses, no less than under any labels.
 most
     Records that may be suppressed.
+populations
+    For each the people of every combination, shape (m,), the fewest people of a class, and the least and the largest
+    share of the people of a class whose records are released. A class that breaks a limit is suppressed; no node is
+    allowed that leaves a share below the least.
 ask
     Called with the levels of a node that would be the best so far and its classes, as of the outcome: 1 allows it, 0 does
     not, -1 says that no node below is allowed either. Where it does not, the smallest classes are suppressed, as few as it
@@ -340,12 +440,14 @@ most_nodes, most_cells
     the bound is that of the first part.)";
 
 auto best_node(const RecodingTable& table, std::int64_t k, const Check& required, Vector suppressed, std::int64_t most,
-               Asked ask, std::int64_t most_nodes, std::int64_t most_cells, Listener listener) {
+               const std::optional<std::vector<PeopleLimits>>& populations, Asked ask, std::int64_t most_nodes, std::int64_t most_cells, Listener listener) {
   Progress progress(listener);
   double nodes = 1;
   for (std::size_t j = 0; j < table.hierarchies.columns(); ++j) nodes *= table.hierarchies.height(j) + 1;
   const RequirementCheck check(required);
-  FullDomain search(table, table.rows(), k, check, suppressed.data(), most, std::move(ask));
+  std::vector<Population> limits;
+  for (const auto& [people, fewest, least, largest] : populations.value_or(std::vector<PeopleLimits>{})) limits.push_back({people.data(), fewest, least, largest});
+  FullDomain search(table, table.rows(), k, check, suppressed.data(), most, std::move(limits), std::move(ask));
   bool finished = false;
   {
     nb::gil_scoped_release unlocked;
@@ -369,7 +471,7 @@ static const Kernel kernel([](nb::module_& m) {
       .def_ro("finished", &BestNode::finished, "True if the search came to its end.")
       .def_ro("looked", &BestNode::looked, "Nodes at which classes were formed.");
   m.def("best_node", &best_node, "table"_a, "k"_a, "check"_a, nb::kw_only(), "suppressed"_a, "most"_a,
-        "ask"_a.none() = nb::none(), "most_nodes"_a = kMostNodes, "most_cells"_a = kMostCells,
+        "populations"_a.none() = nb::none(), "ask"_a.none() = nb::none(), "most_nodes"_a = kMostNodes, "most_cells"_a = kMostCells,
         "progress"_a.none() = nb::none(), kBestNode);
 });
 

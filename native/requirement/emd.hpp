@@ -30,6 +30,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/ratio.hpp"
@@ -38,9 +39,18 @@ namespace shoal {
 
 using Bin = std::int32_t;
 
+// How often each bin occurs among some records of a table, and how many of them have no value.
+struct Tallied {
+  std::vector<std::int64_t> count;
+  std::int64_t missing = 0;
+};
+
 class Distribution {
  public:
   virtual ~Distribution() = default;
+
+  // The same column of a table of some of the records; bins keep their numbers, those that occur no more hold none.
+  virtual std::unique_ptr<Distribution> of(const Tallied& records) const = 0;
 
   // The distance in whole units, for a group of `c` members in ascending order.
   virtual Wide cost(const Bin* sorted, std::size_t c) const = 0;
@@ -97,6 +107,17 @@ class Ordered : public Distribution {
       while (j < static_cast<std::int64_t>(m) && below_[j + 1] <= r) ++j;
       passed_[r] = static_cast<Bin>(j);
     }
+  }
+
+  // Places are counted anew over the bins that occur, so that what is left lies on a line of its own.
+  std::unique_ptr<Distribution> of(const Tallied& records) const override {
+    std::vector<std::int64_t> place;
+    std::int64_t occurring = 0;
+    for (const std::int64_t count : records.count) {
+      place.push_back(occurring);
+      occurring += count > 0;
+    }
+    return std::make_unique<Ordered>(records.count.data(), place.data(), place.size(), records.missing, std::max<std::int64_t>(occurring - 1, 0));
   }
 
   Wide cost(const Bin* sorted, std::size_t c) const override {
@@ -165,6 +186,10 @@ class Spread : public Distribution {
   Spread(const std::int64_t* count, std::size_t m, std::int64_t missing) : missing_(missing), below_(m + 1, 0) {
     for (std::size_t j = 0; j < m; ++j) below_[j + 1] = below_[j] + count[j];
     n_ = below_[m];
+  }
+
+  std::unique_ptr<Distribution> of(const Tallied& records) const override {
+    return std::make_unique<Spread>(records.count.data(), records.count.size(), records.missing);
   }
 
   Wide cost(const Bin* sorted, std::size_t c) const override {
@@ -238,6 +263,10 @@ class Taxonomy : public Distribution {
       }
     }
     for (std::size_t j = 0; j < m; ++j) n_ += count[j];
+  }
+
+  std::unique_ptr<Distribution> of(const Tallied& records) const override {
+    return std::make_unique<Taxonomy>(records.count.data(), node_.data(), m_, height_);
   }
 
   Wide cost(const Bin* sorted, std::size_t c) const override {

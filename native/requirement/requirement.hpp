@@ -18,22 +18,31 @@ class Requirement {
   virtual Wide state(const Bin* sorted, std::size_t c) const = 0;
   virtual Wide state_after_swap(const Bin* sorted, std::size_t c, Wide now, std::size_t out, Bin in) const = 0;
   virtual double excess(Wide state, std::size_t c) const = 0;
+  // The same requirement beside a table of some of the records; none where it does not depend on the table.
+  virtual std::unique_ptr<Requirement> beside(const Tallied& records) const {
+    (void)records;
+    return nullptr;
+  }
   double excess(const Bin* sorted, std::size_t c) const { return excess(state(sorted, c), c); }
 };
 
 // EMD <= t.
 class Close : public Requirement {
  public:
-  Close(const Distribution& table, double t) : table_(table), t_(t) {}
-  Wide state(const Bin* sorted, std::size_t c) const override { return table_.cost(sorted, c); }
+  Close(const Distribution& table, double t) : table_(std::shared_ptr<const Distribution>(), &table), t_(t) {}
+  Close(std::unique_ptr<Distribution> table, double t) : table_(std::move(table)), t_(t) {}
+  Wide state(const Bin* sorted, std::size_t c) const override { return table_->cost(sorted, c); }
   Wide state_after_swap(const Bin* sorted, std::size_t c, Wide now, std::size_t out, Bin in) const override {
-    return table_.cost_after_swap(sorted, c, now, out, in);
+    return table_->cost_after_swap(sorted, c, now, out, in);
   }
-  double excess(Wide state, std::size_t c) const override { return table_.distance(state, c) - t_; }
+  double excess(Wide state, std::size_t c) const override { return table_->distance(state, c) - t_; }
+  std::unique_ptr<Requirement> beside(const Tallied& records) const override {
+    return std::make_unique<Close>(table_->of(records), t_);
+  }
   using Requirement::excess;
 
  private:
-  const Distribution& table_;
+  std::shared_ptr<const Distribution> table_;
   double t_;
 };
 
@@ -143,6 +152,11 @@ class Alike : public Shares {
   }
   double group_excess(bool) const override { return -kLargest; }
 
+ public:
+  std::unique_ptr<Requirement> beside(const Tallied& records) const override {
+    return std::make_unique<Alike>(records.count.data(), records.count.size(), beta_, enhanced_);
+  }
+
  private:
   double beta_;
   bool enhanced_;
@@ -160,6 +174,11 @@ class Undisclosed : public Shares {
     return figure < delta_ ? figure - delta_ : std::max(figure - delta_, 1 / kFixed);
   }
   double group_excess(bool complete) const override { return complete ? -kLargest : kLargest; }
+
+ public:
+  std::unique_ptr<Requirement> beside(const Tallied& records) const override {
+    return std::make_unique<Undisclosed>(records.count.data(), records.count.size(), delta_);
+  }
 
  private:
   double delta_;

@@ -6,6 +6,9 @@
 // own update (for EMD over a line: only the stretches between the two bins); joining and leaving change every
 // share and are priced anew, in O(group size).
 #pragma once
+#include <memory>
+#include <optional>
+
 #include "core/kernels.hpp"
 #include "partition/groups.hpp"
 #include "requirement/requirement.hpp"
@@ -53,6 +56,28 @@ class RequirementCheck {
     }
     settle(both);
     return both;
+  }
+
+  // The same check beside a table of the records of some groups; none where it does not depend on the table.
+  std::optional<RequirementCheck> beside(const std::vector<const GroupState*>& groups) const {
+    RequirementCheck fitted(*this);
+    fitted.fitted_.clear();
+    for (std::size_t q = 0; q < columns(); ++q) {
+      std::unique_ptr<Requirement> requirement = requirements_[q]->beside(tallied(groups, q));
+      if (requirement == nullptr) continue;
+      fitted.requirements_[q] = requirement.get();
+      fitted.fitted_.push_back(std::move(requirement));
+    }
+    if (fitted.fitted_.empty()) return std::nullopt;
+    return fitted;
+  }
+
+  // By how much a group of another check with the same columns exceeds what is required here.
+  double excess(const GroupState& group) const {
+    double worst = -1e300;
+    for (std::size_t q = 0; q < columns(); ++q)
+      worst = std::max(worst, requirements_[q]->excess(group.bins[q].data(), group.bins[q].size()));
+    return worst;
   }
 
   double excess_after_swap(const GroupState& group, Record out, Record in) const {
@@ -136,9 +161,19 @@ class RequirementCheck {
       group.excess = std::max(group.excess, requirements_[q]->excess(group.states[q], group.size()));
   }
 
+  Tallied tallied(const std::vector<const GroupState*>& groups, std::size_t q) const {
+    const Bin* column = bins_ + q * n_;
+    Tallied sum;
+    sum.count.assign(n_ == 0 ? 0 : static_cast<std::size_t>(*std::max_element(column, column + n_) + 1), 0);
+    for (const GroupState* group : groups)
+      for (const Bin b : group->bins[q]) ++(b < 0 ? sum.missing : sum.count[static_cast<std::size_t>(b)]);
+    return sum;
+  }
+
   const Bin* bins_;
   std::size_t n_;
   Requirements requirements_;
+  std::vector<std::shared_ptr<const Requirement>> fitted_;  // those of them that this check owns
   std::vector<Bin> scratch_;
 };
 

@@ -1,3 +1,6 @@
+from fractions import Fraction
+from math import log
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +13,8 @@ from naive.generalise import (
     best_local_loss,
     best_loss,
     best_loss_of_table,
+    least_among_people,
+    least_beside_rest,
     least_entropy,
     nested,
     partitions,
@@ -173,6 +178,106 @@ def test_requirements_hold_on_the_table_and_cost_no_less_than_k_alone(model, rec
     assert shoal.KAnonymity(k=2).check(change.records).holds
     if recoding == "full-domain":
         assert change.details["loss"] >= free.details["loss"] - 1e-12
+
+
+def shares(values, table):
+    return [(Fraction(values.count(v), len(values)), Fraction(table.count(v), len(table))) for v in set(table)]
+
+
+BESIDE_THE_TABLE = [
+    (
+        {"method": "t-closeness", "t": 0.25, "distance": "equal"},
+        lambda values, table: sum(abs(q - p) for q, p in shares(values, table)) / 2 <= Fraction(1, 4),
+    ),
+    (
+        {"method": "beta-likeness", "beta": 0.5, "enhanced": False},
+        lambda values, table: all(q - p <= p / 2 for q, p in shares(values, table)),
+    ),
+    (
+        {"method": "delta-disclosure", "delta": 1.0},
+        lambda values, table: all(q > 0 and abs(log(q / p)) < 1 for q, p in shares(values, table)),
+    ),
+    ({"method": "t-closeness", "t": 0.25}, lambda values, table: order_distance(values, table) <= Fraction(1, 4)),
+]
+
+
+def order_distance(values, table):
+    """Of numbers, neighbours among those of the table being 1 / (their number - 1) apart."""
+    places = sorted(set(table))
+    below = [Fraction(sum(v <= p for v in some), len(some)) for some in (values, table) for p in places]
+    gaps = zip(below[: len(places)], below[len(places) :])
+    return sum(abs(q - p) for q, p in gaps) / max(len(places) - 1, 1)
+
+
+@pytest.mark.parametrize("case", BESIDE_THE_TABLE, ids=lambda case: "-".join(map(str, case[0].values())))
+@given(drawn=st.lists(st.tuples(st.tuples(*map(st.sampled_from, ("abcdef", "uvwx", "pq"))), st.integers(1, 4)),
+                      min_size=4, max_size=24), k=st.integers(1, 3))  # fmt: skip
+def test_what_may_be_dropped_never_costs_where_classes_are_like_the_table(drawn, k, case):
+    """What drops changes the table that classes are compared with; the search goes on until they are like that, too."""
+    model, alike = case
+    rows, ill = [row for row, _ in drawn], [value for _, value in drawn]
+    table = micro(rows)
+    numbers = "distance" not in model and model["method"] == "t-closeness"
+    frame = table.native.assign(ill=ill if numbers else list(map(str, ill)))
+    table = shoal.Microdata.of(frame, {**table.schema.columns, "ill": "confidential"})
+    for limit in (0.0, 0.2, 0.5, 1.0):
+        expected = least_beside_rest(rows, ill, PATHS, k, limit, alike)
+        if expected is None:
+            with pytest.raises(Refused):
+                run(table, k=k, suppression=limit, requirements=[model])
+            continue
+        change = run(table, k=k, suppression=limit, requirements=[model])
+        assert change.details["loss"] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model", [model for model, _ in BESIDE_THE_TABLE], ids=lambda m: "-".join(map(str, m.values()))
+)
+def test_local_recoding_drops_nothing_where_the_rest_is_not_like_itself(model):
+    """What may be dropped turned tasks that are solved without into refusals."""
+    table = with_illness()
+    kept, limited = (run(table, k=2, recoding="local", suppression=limit, requirements=[model]) for limit in (0.0, 0.1))
+    assert registry.build("privacy", model).check(limited.records).holds
+    assert limited.details["loss"] <= kept.details["loss"] + 0.02  # annealing may end elsewhere
+
+
+OF_PEOPLE = [
+    ({"method": "k-map", "k": 3}, lambda size, people: people >= 3, lambda share: True),
+    ({"method": "delta-presence", "largest": 0.5}, lambda size, people: size <= 0.5 * people, lambda share: True),
+    (
+        {"method": "delta-presence", "largest": 0.6, "least": 0.2},
+        lambda size, people: size <= 0.6 * people,
+        lambda share: share >= 0.2,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", OF_PEOPLE, ids=lambda case: "-".join(map(str, case[0].values())))
+@given(people=rows, others=rows, drawn=st.sets(st.integers(0, 29)), limit=st.sampled_from([0.0, 0.1, 0.3, 1.0]))
+def test_classes_are_dropped_for_the_people_they_may_be_of(people, others, drawn, limit, case):
+    """Some of a population are in the table: what is dropped goes by the people of a class, not by its records."""
+    model, kept, holds = case
+    rows = [row for i, row in enumerate(people) if i in drawn] or people[:1]
+    population = pd.DataFrame(people + others, columns=["c0", "c1", "c2"])
+    parameters = {"k": 1, "suppression": limit, "requirements": [{**model, "population": population}]}
+    expected = least_among_people(rows, people + others, PATHS, limit, kept, holds)
+    if expected is None:
+        with pytest.raises(Refused):
+            run(micro(rows), **parameters)
+    else:
+        assert run(micro(rows), **parameters).details["loss"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_people_of_a_population_with_counts_and_with_missing_cells():
+    """One person of each of a and b, of whom a table holds one each: of b there are 9 more."""
+    table = micro([("a", "u", "p"), ("b", "u", "p")])
+    population = pd.DataFrame({"c0": ["a", "b"], "c1": ["u"] * 2, "c2": ["p"] * 2, "n": [1, 10]})
+    model = {"method": "k-map", "k": 5, "population": population, "count": "n"}
+    change = run(table, k=1, suppression=0.5, requirements=[model])
+    assert change.details["records dropped"] == 0 and change.details["levels"]["c0"] == 1
+    unknown = pd.concat([population, population.assign(c1=None)])
+    change = run(table, k=1, suppression=0.5, requirements=[{**model, "population": unknown}])
+    assert change.details["records dropped"] == 0 and change.details["levels"]["c0"] == 1
 
 
 BOUNDS = [

@@ -1,6 +1,6 @@
 """Generalisation by looking at everything, and an Adult-like table with its hierarchies."""
 
-from itertools import product
+from itertools import chain, product
 from math import log
 
 import numpy as np
@@ -46,6 +46,62 @@ def least_entropy(rows, paths, k, limit):
         if dropped <= limit * n:
             losses.append(loss / (n * len(paths)))
     return min(losses)
+
+
+def least_beside_rest(rows, ill, paths, k, limit, alike):
+    """Least mean NCP over all nodes whose classes are dropped until all are like the table and like what is left of it.
+
+    Parameters
+    ----------
+    alike
+        Whether a class's list of values is near enough to a table's.
+    """
+    losses = []
+    for levels in product(*(range(len(next(iter(p.values())))) for p in paths)):
+        groups = {}
+        for row, value in zip(rows, ill):
+            groups.setdefault(tuple(paths[j][leaf][levels[j]] for j, leaf in enumerate(row)), []).append(value)
+        left = {label: values for label, values in groups.items() if len(values) >= k and alike(values, ill)}
+        while failing := [label for label, values in left.items() if not alike(values, list(chain(*left.values())))]:
+            left = {label: values for label, values in left.items() if label not in failing}
+        dropped = len(rows) - sum(map(len, left.values()))
+        if dropped <= limit * len(rows):
+            ncp = sum(
+                len(values) * (under(paths[j], text, levels[j]) - 1) / max(len(paths[j]) - 1, 1)
+                for label, values in left.items()
+                for j, text in enumerate(label)
+            )
+            losses.append((ncp + dropped * len(paths)) / (len(rows) * len(paths)))
+    return min(losses, default=None)
+
+
+def least_among_people(rows, people, paths, limit, kept, holds):
+    """Least mean NCP over all nodes, with the classes dropped that a population does not let one keep; None for none.
+
+    Parameters
+    ----------
+    kept
+        Whether a class of so many records and so many people is left in.
+    holds
+        What the share of the people of every class whose records are left in must satisfy.
+    """
+    losses = []
+    for levels in product(*(range(len(next(iter(p.values())))) for p in paths)):
+
+        def labels_of(table, levels=levels):
+            return [tuple(paths[j][leaf][levels[j]] for j, leaf in enumerate(row)) for row in table]
+
+        labels, classes = labels_of(rows), labels_of(people)
+        left = [label for label in labels if kept(labels.count(label), classes.count(label))]
+        dropped = len(rows) - len(left)
+        if dropped <= limit * len(rows) and all(holds(left.count(c) / classes.count(c)) for c in classes):
+            ncp = sum(
+                (under(paths[j], text, levels[j]) - 1) / max(len(paths[j]) - 1, 1)
+                for label in left
+                for j, text in enumerate(label)
+            )
+            losses.append((ncp + dropped * len(paths)) / (len(rows) * len(paths)))
+    return min(losses, default=None)
 
 
 def best_loss_of_table(rows, paths, limit, holds):
@@ -107,13 +163,19 @@ def best_local_loss(rows, paths, k):
     return min(sum(class_loss(block, paths) for block in division) for division in partitions(list(rows), k)) / cells
 
 
-def walk(rows, paths, k):
-    """Classes by visiting all nodes in the order of their mean loss, before what is left joins any; and the rest."""
+def walk(rows, paths, k, weights):
+    """Classes by visiting all nodes in the order of their mean loss, before what is left joins any; and the rest.
+
+    Parameters
+    ----------
+    weights
+        Of the columns, such that no two nodes lose the same.
+    """
     heights = [len(next(iter(p.values()))) - 1 for p in paths]
 
     def mean_loss(levels):
         cells = [
-            (under(paths[j], paths[j][row[j]][level], level) - 1) / max(len(paths[j]) - 1, 1)
+            weights[j] * (under(paths[j], paths[j][row[j]][level], level) - 1) / max(len(paths[j]) - 1, 1)
             for row in rows
             for j, level in enumerate(levels)
         ]

@@ -11,6 +11,7 @@ from shoal.mask._generalisation.requirements import Requirements
 from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, lower_bound_of_tight
 from shoal.mask._generalisation.task import Loss, Range, Recoding, Task
 from shoal.mask.base import Mask
+from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import Required
 from shoal.table.prelude import Generator, Longs, Progress, Records, StepResult, part_of
 from shoal.vocabulary.errors import ParameterError, Refused
@@ -42,8 +43,9 @@ class Generalise(Mask):
     requirements
         Privacy models that the classes of the step's columns must satisfy beside k, as in
         `[{method: l-diversity, l: 3}]`: l-diversity, t-closeness, p-sensitivity, beta-likeness and delta-disclosure are
-        kept by every class that the search forms; any other model, and any measure with a bound, as in
-        `{risk: population-uniques, at most: 0.001}`, is asked of the whole table that results.
+        kept by every class that the search forms, and in full-domain search so are k-map and delta-presence beside a
+        population; any other model, and any measure with a bound, as in `{risk: population-uniques, at most: 0.001}`,
+        is asked of the whole table that results.
     suppression
         Largest share of the records that may be dropped instead of generalised further: those in classes that are too
         small or fail a requirement, and in full-domain search the smallest classes where that keeps what is required of
@@ -76,8 +78,9 @@ class Generalise(Mask):
     Every column must have a hierarchy. Missing cells are a category of their own beside all others. The loss is the
     mean over all cells, 0 for the table as it came and 1 for nothing left; beside it stands a bound that no recoding
     with the same k, and labels of the same kind, goes below. With strata, no class reaches across them. Requirements
-    on distributions are stated for the table as it came; all are proved on the table that results, and if one fails
-    there nothing is released.
+    on distributions are kept beside the table as it came and beside the records that are left: full-domain search
+    suppresses classes until they are, and local recoding suppresses none that may stay where they are not. All are
+    proved on the table that results, and if one fails there nothing is released.
     """
 
     scales = "combinations"
@@ -136,7 +139,9 @@ class Generalise(Mask):
         self._check_k(int(times.sum()))
         task = Task.of(records, self.categorical(records, columns), self.levels or {}, self.loss, times)
         required = Requirements.of(self.k, (), records, columns)
-        recoding = full_domain(task, required, self.suppression, self.most_nodes, lambda recoding: None, progress)
+        recoding = full_domain(
+            task, required, self.suppression, self.most_nodes, lambda recoding, models: None, progress
+        )
         out, _ = _recoded(task, records, recoding, self.labels)
         bound = lower_bound(task, self.k, recoding)
         return StepResult(records=out, facts=self._facts(task, recoding, task.mean_loss(recoding), bound))
@@ -144,12 +149,12 @@ class Generalise(Mask):
     def _search(
         self, task: Task, required: Requirements, records: Records, rng: Generator, progress: Progress
     ) -> Recoding:
-        def breaks(recoding: Recoding) -> str | None:
-            if not required.of_table:
+        def breaks(recoding: Recoding, models: Sequence[PrivacyModel]) -> str | None:
+            if not models:
                 return None
             if self.labels == "nodes" and (few := required.broken_by_counts(task.released_classes(recoding))):
                 return few
-            return required.broken(records, _recoded(task, records, recoding, self.labels)[0], required.of_table)
+            return required.broken(records, _recoded(task, records, recoding, self.labels)[0], models)
 
         if self.recoding == "full-domain":
             return full_domain(task, required, self.suppression, self.most_nodes, breaks, progress)

@@ -10,11 +10,14 @@ every model alike.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from shoal.judges.class_figures import ClassCounts, ClassFigures
 from shoal.judges.class_table import ClassesInMemory, ClassTable
-from shoal.judges.prelude import MissingCells, Records, TablePair, Verdict
+from shoal.judges.further_tables import like, numbers_of
+from shoal.judges.prelude import Floats, MissingCells, Records, TablePair, Verdict
 from shoal.kernels.requirement.emd import Requirement
 from shoal.report.evidence import Question
 from shoal.table.confidential_bins import Bins
@@ -39,6 +42,40 @@ class GroupLimits:
     k: int = 1
     columns: tuple[Bins, ...] = ()
     requirements: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PeopleLimits:
+    """What a model requires of the people whom the records of a class may be of, for methods that form classes.
+
+    Parameters
+    ----------
+    population
+        The population, with the columns that are quasi-identifiers, all cells there.
+    counts
+        Shape (N,); people that each of its rows stands for.
+    fewest
+        People of a class.
+    least, largest
+        Share of the people of a class, if it has any, whose records are released.
+    """
+
+    population: Records
+    counts: Floats
+    fewest: float = 0.0
+    least: float = 0.0
+    largest: float = float("inf")
+
+    @classmethod
+    def of(cls, records: Records, table: Any, count: str | None, missing: MissingCells, **limits: float) -> Self | None:
+        """The limits beside a table of the population; None where cells are missing, which it takes more to compare."""
+        population, names = like(records, table), records.quasi_identifiers
+        if missing != "equal" or not set(names) <= set(population.names()):
+            return None
+        if not all(side[name].complete for name in names for side in (records, population)):
+            return None
+        counts = np.ones(len(population)) if count is None else numbers_of(table, count)
+        return cls(population=population, counts=counts, **limits)
 
 
 class PrivacyModel(ABC):
@@ -121,6 +158,11 @@ class PrivacyModel(ABC):
 
     def group_limits(self, records: Records) -> GroupLimits | None:
         """What the model requires of each class of some records; None where it cannot be said class by class."""
+        return None
+
+    def people_limits(self, records: Records) -> PeopleLimits | None:
+        """What the model requires of the people of each class of some records; None where it requires nothing of them,
+        or it cannot be said class by class."""
         return None
 
     def on_counts(self, counts: ClassCounts) -> Verdict | None:

@@ -3,8 +3,8 @@
 from typing import Annotated, Any, ClassVar
 
 from shoal.judges.population import in_population
-from shoal.judges.prelude import MissingCells, TablePair, Verdict
-from shoal.privacy.base import PrivacyModel, unproved
+from shoal.judges.prelude import MissingCells, Records, TablePair, Verdict
+from shoal.privacy.base import PeopleLimits, PrivacyModel, unproved
 from shoal.vocabulary.errors import NoFigure, in_digits, plural
 from shoal.vocabulary.prelude import ColumnName, Ge, Le, Scales, Setting, TablePath, method, of_release
 
@@ -42,6 +42,12 @@ class DeltaPresence(PrivacyModel):
     @property
     def needs_original(self) -> bool:
         return self.population is not None
+
+    def people_limits(self, records: Records) -> PeopleLimits | None:
+        if self.population is None:
+            return None
+        limits = {"least": self.least, "largest": self.largest}
+        return PeopleLimits.of(records, self.population, self.count, self.missing, **limits)
 
     def judge(self, pair: TablePair) -> Verdict:
         name = f"presence from {self.least:g} to {self.largest:g}"

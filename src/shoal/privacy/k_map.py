@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.judges.population import Candidates, in_population
-from shoal.judges.prelude import Floats, MissingCells, TablePair, Verdict
-from shoal.privacy.base import PrivacyModel, unproved
+from shoal.judges.prelude import Floats, MissingCells, Records, TablePair, Verdict
+from shoal.privacy.base import PeopleLimits, PrivacyModel, unproved
 from shoal.vocabulary.prelude import ColumnName, Ge, NoFigure, Scales, TablePath, method, of_release, plural
 
 
@@ -42,6 +42,11 @@ class KMap(PrivacyModel):
     @property
     def needs_original(self) -> bool:
         return self.population is not None
+
+    def people_limits(self, records: Records) -> PeopleLimits | None:
+        if self.population is None:
+            return None
+        return PeopleLimits.of(records, self.population, self.count, self.missing, fewest=self.k)
 
     def judge(self, pair: TablePair) -> Verdict:
         estimated = self.population is None

@@ -17,7 +17,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import floats
 from shoal.kernels.requirement import RequirementCheck
 from shoal.kernels.requirement.emd import Requirement
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import PeopleLimits, PrivacyModel
 from shoal.table.prelude import Floats, Ints, Longs, Records, ints
 from shoal.vocabulary.errors import DataError
 
@@ -30,6 +30,8 @@ class Requirements:
     # What every class must satisfy in the confidential columns; no columns where nothing is required
     check: RequirementCheck
     of_table: tuple[PrivacyModel, ...]  # Models of the whole table
+    # Those of them that limit the people of a population whom the records of each class may be of
+    of_people: tuple[tuple[PrivacyModel, PeopleLimits], ...]
     models: tuple[PrivacyModel, ...]
     columns: tuple[str, ...]  # What the classes agree on; the quasi-identifiers, for the models
     weights: Floats | None = None  # Shape (n,); sampling weights, where the table has some
@@ -52,11 +54,13 @@ class Requirements:
             k = max(k, limits.k)
             bins += [column.bins for column in limits.columns]
             requirements += limits.requirements
+        people = [(model, found) for model in of_table if (found := model.people_limits(seen)) is not None]
         stacked = ints(np.vstack(bins)) if bins else np.empty((0, len(records)), dtype=np.int32)
         return cls(
             k=k,
             check=RequirementCheck(stacked, requirements),
             of_table=tuple(of_table),
+            of_people=tuple(people),
             models=tuple(models),
             columns=tuple(columns),
             weights=records.weights,

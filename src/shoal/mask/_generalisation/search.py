@@ -1,6 +1,7 @@
 """The search for a recoding: one node for the whole table, or classes that are recoded each on their own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from shoal.kernels.classes import classes
 from shoal.kernels.generalisation import Ladder, RecodingTable, anneal, best_node, cheapest_nodes, walk
 from shoal.mask._generalisation.requirements import Requirements
 from shoal.mask._generalisation.task import Column, Recoding, Task
+from shoal.privacy.base import PrivacyModel
 from shoal.table.prelude import Generator, Ints, Longs, Progress, ints, part_of, seed_of
 from shoal.vocabulary.prelude import Count, Fact, Figure, OfOriginal, OfPlan, Refused, plural
 
@@ -24,9 +26,12 @@ MORE = (10, 25, 50)
 WALK = 0.1
 """Share of the progress that the walk takes, where annealing follows."""
 
+FIRST = 0.5
+"""Share of the progress that local recoding takes, where one that drops nothing may follow."""
 
-Breaks = Callable[[Recoding], str | None]
-"""The sentence of the model of the whole table that a recoding does not satisfy, if there is one."""
+
+Breaks = Callable[[Recoding, Sequence[PrivacyModel]], str | None]
+"""The sentence of the first of some models that a recoding does not satisfy, if there is one."""
 
 
 def most_suppressed(limit: float, n: int) -> int:
@@ -39,19 +44,24 @@ def full_domain(
 ) -> Recoding:
     """The node of the lattice that loses least. Raises Refused if no node is allowed."""
 
+    by_class = required.of_people if task.apart is None else ()
+    table, people = task.with_people([limits for _, limits in by_class]) if by_class else (task.table, [])
+    models = [model for model in required.of_table if all(model is not other for other, _ in by_class)]
+
     def ask(levels: list[int], formed: Ints) -> int:
-        few = required.broken_by_counts(_released(task, levels, formed), task.table.rows)
-        if few is None and breaks(_at_node(task, levels, formed)) is None:
+        few = required.broken_by_counts(_released(task, table, levels, formed), table.rows)
+        if few is None and breaks(_at_node(task, table, levels, formed), models) is None:
             return 1
-        return -1 if limit == 0 and all(model.monotone for model in required.of_table) else 0
+        return -1 if limit == 0 and all(model.monotone for model in models) else 0
 
     best = best_node(
-        task.table,
+        table,
         required.k,
         required.check,
-        suppressed=task.suppressed,
+        suppressed=task.suppressed_in(table),
         most=most_suppressed(limit, task.records),
-        ask=ask if required.of_table else None,
+        populations=people,
+        ask=ask if models else None,
         most_nodes=most_nodes,
         progress=progress,
     )
@@ -61,7 +71,7 @@ def full_domain(
             f"generalise: no combination of levels{seen} keeps the requirements with at most {limit:g} of the records "
             f"suppressed. Lower k or relax the requirements, raise suppression, or use recoding: local."
         )
-    recoding = _at_node(task, best.levels, best.classes)
+    recoding = _at_node(task, table, best.levels, best.classes)
     scale = task.records * task.whole
     constant = task.mean(task.constant) * task.records
     facts = {
@@ -74,19 +84,19 @@ def full_domain(
     return Recoding(labels=recoding.labels, levels=recoding.levels, facts=facts)
 
 
-def _released(task: Task, levels: list[int], formed: Ints) -> Longs:
+def _released(task: Task, table: RecodingTable, levels: list[int], formed: Ints) -> Longs:
     """Shape (m,); the classes formed at a node, those that differ in their stratum alone united."""
     if task.apart is None:
         return formed.astype(np.int64)
-    columns = enumerate(zip(task.table.ladders[:-1], levels))
-    codes = [ladder.labels[level][task.table.leaves[:, j]] for j, (ladder, level) in columns]
+    columns = enumerate(zip(table.ladders[:-1], levels))
+    codes = [ladder.labels[level][table.leaves[:, j]] for j, (ladder, level) in columns]
     return np.where(formed < 0, -1, classes(codes, len(formed))[0])
 
 
-def _at_node(task: Task, levels: list[int], formed: Ints) -> Recoding:
+def _at_node(task: Task, table: RecodingTable, levels: list[int], formed: Ints) -> Recoding:
     """The whole table at one node, with the classes formed there."""
     cells = np.array([level + column.levels[0] for column, level in zip(task.columns, levels)], dtype=np.int32)
-    return Recoding(labels=formed[task.table.rows], levels=np.tile(cells, (len(task), 1)))
+    return Recoding(labels=formed[table.rows], levels=np.tile(cells, (len(task), 1)))
 
 
 def local(
@@ -101,12 +111,31 @@ def local(
 ) -> Recoding:
     """Classes found by a walk up the lattice and refined by annealing.
 
-    What is required of the whole table is met by the least k with which a walk meets it.
+    What is required of the whole table is met by the least k with which a walk meets it. Where a model that compares
+    classes with the table does not hold beside the records that are left, none is dropped that finds a class.
 
     Raises Refused if more records than allowed find no class, or no k meets what is required of the whole table.
     """
+    most, again = most_suppressed(limit, len(task)), deepcopy(rng)
+    chosen = _local(task, required, limit, most, most_nodes, effort, breaks, rng, part_of(progress, 0.0, FIRST))
+    if not len(required.check.bins) or not dropped(task, chosen).n or breaks(chosen, required.models) is None:
+        return chosen
+    return _local(task, required, limit, 0, most_nodes, effort, breaks, again, part_of(progress, FIRST, 1 - FIRST))
+
+
+def _local(
+    task: Task,
+    required: Requirements,
+    limit: float,
+    most: int,
+    most_nodes: int,
+    effort: int | None,
+    breaks: Breaks,
+    rng: Generator,
+    progress: Progress,
+) -> Recoding:
+    """As `local`, dropping `most` records at most where they find a class."""
     proposals = min(PROPOSALS * len(task), MOST_PROPOSALS) if effort is None else effort * len(task)
-    most = most_suppressed(limit, len(task))
 
     def walked(k: int) -> Recoding:
         part = part_of(progress, 0.0, WALK if proposals else 1.0)
@@ -117,7 +146,7 @@ def local(
         return Recoding(labels=trail.labels, levels=task.levels_of(trail.labels), facts=facts)
 
     k, start = _least_k(walked, required, breaks, len(task))
-    _check_suppressed(task, start, required, most, limit)
+    _check_suppressed(task, start, required, limit)
     if task.table.nodes * len(task.table.leaves) <= SMALL and (whole := _at_best_node(task, required, most, breaks)):
         start = min(start, whole, key=task.mean_loss)
 
@@ -139,7 +168,7 @@ def local(
     for number, size in enumerate(sizes if proposals else ()):
         first, share = WALK + (1 - WALK) * number / len(sizes), (1 - WALK) / len(sizes)
         refined = annealed(size, (start if size == k else walked(size)).labels, first, share)
-        if dropped(task, refined).n <= most and breaks(refined) is None:
+        if dropped(task, refined).n <= most_suppressed(limit, len(task)) and breaks(refined, required.of_table) is None:
             start = min(start, refined, key=task.mean_loss)
             break
     asked = {"changes proposed": OfOriginal(proposals), "k of the classes": OfOriginal(k)}
@@ -147,9 +176,9 @@ def local(
     return Recoding(labels=start.labels, levels=start.levels, facts=facts)
 
 
-def _check_suppressed(task: Task, start: Recoding, required: Requirements, most: int, limit: float) -> None:
+def _check_suppressed(task: Task, start: Recoding, required: Requirements, limit: float) -> None:
     lost = dropped(task, start).n
-    if lost > most:
+    if lost > most_suppressed(limit, len(task)):
         why = (
             "are in no class that keeps the requirements"
             if len(required.check.bins)
@@ -169,7 +198,7 @@ def _at_best_node(task: Task, required: Requirements, most: int, breaks: Breaks)
         return None
     labels = best.classes[task.table.rows]
     recoding = Recoding(labels=labels, levels=task.levels_of(labels))
-    return recoding if breaks(recoding) is None else None
+    return recoding if breaks(recoding, required.of_table) is None else None
 
 
 def _least_k(walked: Callable[[int], Recoding], required: Requirements, breaks: Breaks, n: int) -> tuple[int, Recoding]:
@@ -178,7 +207,7 @@ def _least_k(walked: Callable[[int], Recoding], required: Requirements, breaks: 
     recoding = walked(high)
     if not required.of_table:
         return high, recoding
-    while (broken := breaks(recoding)) is not None:
+    while (broken := breaks(recoding, required.of_table)) is not None:
         if high >= n:
             raise Refused(f"generalise: even with one class of all records {broken} Relax the requirement.")
         low, high = high, min(2 * high, n)
@@ -186,7 +215,7 @@ def _least_k(walked: Callable[[int], Recoding], required: Requirements, breaks: 
     while high - low > 1:
         middle = (low + high) // 2
         better = walked(middle)
-        if breaks(better) is None:
+        if breaks(better, required.of_table) is None:
             high, recoding = middle, better
         else:
             low = middle

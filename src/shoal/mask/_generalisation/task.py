@@ -21,17 +21,23 @@ from typing import Literal, Self
 
 import numpy as np
 
+from shoal.judges.recoded import as_labels
+from shoal.kernels.arrays import floats
 from shoal.kernels.classes import classes
 from shoal.kernels.elementary import log
 from shoal.kernels.generalisation import Ladder, RecodingTable, ancestor_levels
 from shoal.mask._generalisation.target import hidden
 from shoal.mask._suppression.task import distinct_rows
+from shoal.privacy.base import PeopleLimits
 from shoal.table.prelude import Floats, Ints, Longs, Records, Variable, ints
 from shoal.vocabulary.prelude import DataError, Facts, ParameterError, plural, quoted
 
 Loss = Literal["ncp", "precision", "entropy"]
 Range = tuple[int, int]
 """Least and greatest level of a column."""
+
+People = tuple[Floats, float, float, float]
+"""People of each combination, shape (m,), and the limits on those of a class, as of `PeopleLimits`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,6 +86,13 @@ class Column:
             )
         allowed = (least, greatest)
         return cls(variable=variable, leaves=leaves, paths=paths, levels=allowed, weight=weight, times=times)
+
+    def leaves_of(self, other: Variable) -> Ints:
+        """Shape (N,); leaf of each cell of the same column in another table, -1 for a value that is none."""
+        leaf_of = {path[0]: leaf for leaf, path in enumerate(self.paths)}
+        plain = as_labels(other)
+        lookup = np.array([*(leaf_of.get(str(c), -1) for c in plain.categories), -1])
+        return ints(lookup[plain.values])
 
     @property
     def height(self) -> int:
@@ -214,9 +227,33 @@ class Task:
     @cached_property
     def suppressed(self) -> Floats:
         """Shape (m,); loss of a suppressed record of each combination in the search."""
-        constant = np.empty(len(self.table.leaves))
-        constant[self.table.rows] = self.constant
+        return self.suppressed_in(self.table)
+
+    def suppressed_in(self, table: RecodingTable) -> Floats:
+        """The same for the combinations of another table of the records."""
+        constant = np.zeros(len(table.leaves))
+        constant[table.rows] = self.constant
         return constant + self.whole
+
+    def with_people(self, populations: Sequence[PeopleLimits]) -> tuple[RecodingTable, list[People]]:
+        """The table with the combinations of populations among its own, and the limits on their people.
+
+        People with a value that is no leaf of its hierarchy are of no class. Without strata only.
+        """
+        sides = [np.column_stack([column.leaves for column in self.columns])]
+        for limits in populations:
+            cells = [column.leaves_of(limits.population[column.variable.name]) for column in self.columns]
+            sides.append(np.column_stack(cells))
+        leaves, rows, _ = distinct_rows(np.vstack(sides))
+        own, *others = np.split(rows, np.cumsum([len(side) for side in sides])[:-1])
+        within = (leaves >= 0).all(axis=1)
+        place = np.cumsum(within) - 1
+        people: list[People] = []
+        for limits, row in zip(populations, others):
+            counts = np.bincount(row, weights=limits.counts, minlength=len(leaves))[within]
+            people.append((floats(counts), limits.fewest, limits.least, limits.largest))
+        table = RecodingTable(ladders=self.table.ladders, leaves=ints(leaves[within]), rows=ints(place[own]))
+        return table, people
 
     @cached_property
     def constant(self) -> Floats:
