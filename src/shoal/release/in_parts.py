@@ -188,14 +188,16 @@ def _lost(released: Stage, written: Stage, doubtful: Sequence[str]) -> list[str]
     return [name for name in names if name in lost]
 
 
-def _in_step(one: Iterable[pl.DataFrame], other: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+def _in_step(
+    first: Iterable[pl.DataFrame], second: Iterable[pl.DataFrame]
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Two tables of as many records, each in parts of its own, as pairs of parts with the same records."""
-    others, held = iter(other), pl.DataFrame()
-    for part in one:
-        while len(held) < len(part):
-            held = pl.concat([held, next(others)]) if len(held) else next(others)
-        yield part, held[: len(part)]
-        held = held[len(part) :]
+    further, waiting = iter(second), pl.DataFrame()
+    for part in first:
+        while len(waiting) < len(part):
+            waiting = pl.concat([waiting, next(further)]) if len(waiting) else next(further)
+        yield part, waiting[: len(part)]
+        waiting = waiting[len(part) :]
 
 
 def _sample(done: LargeOutcome, judged: Judged) -> SampleOfClasses:
