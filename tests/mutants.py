@@ -217,9 +217,9 @@ def nearest(path: Path) -> list[Path]:
     named = re.compile(rf"\b(?:{'|'.join([*map(re.escape, defined), rf'import {path.stem}', path.stem])})\b")
     module = ".".join(["shoal", *inside.parent.parts])
     imported = re.compile(rf"\b(?:{module}\.{path.stem}|from {module} import .*\b{path.stem})\b")
-    found = [*mirrors, *(test for test in beside if named.search(test.read_text()))]
-    if not found:
-        found = [test for test in sorted((ROOT / "tests").rglob("test_*.py")) if imported.search(test.read_text())]
+    near = [*mirrors, *(test for test in beside if named.search(test.read_text()))]
+    if not near:
+        near = [test for test in sorted((ROOT / "tests").rglob("test_*.py")) if imported.search(test.read_text())]
     return list(dict.fromkeys([*found, *(ROOT / "tests" / test for test in USERS.get(inside.as_posix(), ()))]))
 
 
