@@ -220,7 +220,7 @@ def nearest(path: Path) -> list[Path]:
     near = [*mirrors, *(test for test in beside if named.search(test.read_text()))]
     if not near:
         near = [test for test in sorted((ROOT / "tests").rglob("test_*.py")) if imported.search(test.read_text())]
-    return list(dict.fromkeys([*found, *(ROOT / "tests" / test for test in USERS.get(inside.as_posix(), ()))]))
+    return list(dict.fromkeys([*near, *(ROOT / "tests" / test for test in USERS.get(inside.as_posix(), ()))]))
 
 
 def living(path: Path, tests: Sequence[Path], chosen: Sequence[Mutant]) -> Iterator[Mutant]:

@@ -54,7 +54,7 @@ class Requirements:
             k = max(k, limits.k)
             bins += [column.bins for column in limits.columns]
             requirements += limits.requirements
-        people = [(model, limits) for model in of_table if (limits := model.people_limits(seen)) is not None]
+        people = [(model, counted) for model in of_table if (counted := model.people_limits(seen)) is not None]
         stacked = ints(np.vstack(bins)) if bins else np.empty((0, len(records)), dtype=np.int32)
         return cls(
             k=k,
