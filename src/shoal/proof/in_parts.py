@@ -187,8 +187,8 @@ class Judged:
         confidential = {}
         for name in described.names("confidential"):
             counted = table.counted(name)
-            found = _tree(counted.cells, schema.columns[name], folder)
-            column = columns[name].model_copy(update={"hierarchy": found})
+            tree = _tree(counted.cells, schema.columns[name], folder)
+            column = columns[name].model_copy(update={"hierarchy": tree})
             columns[name], confidential[name] = whole_of(counted, column, folder)
         whole = WholeTable(schema=Schema.model_construct(root=columns), columns=confidential)
         return cls(table=table, whole=whole, place=place, block=block_size(stage), memory=memory, tell=tell)
