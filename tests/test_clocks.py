@@ -53,7 +53,7 @@ def test_a_finish_that_is_worse_than_what_annealing_found_is_not_taken(monkeypat
     poor = bounds.groups_of(shoal.MDAV(k=3).partition(x).labels)
     annealed = []
 
-    def given_up(groups, costs, n, *, nodes, start=()):
+    def given_up(groups, costs, n, *, nodes, start=(), cuts=()):
         annealed.extend(start)
         return poor
 

@@ -127,4 +127,4 @@ def test_bad_targets_are_refused():
         run(table, k=2, target="c1")
     with pytest.raises(DataError, match="There is no column 'nobody'"):
         run(table, k=2, target="nobody")
-    assert shoal.Generalise(k=2, target="t").whole_needed == "the target of every record"
+    assert shoal.Generalise(k=2, target="t").whole_needed == "the target of every record; leave target out"

@@ -7,6 +7,7 @@ out unchanged, and what was done about groups too small for the model.
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -65,10 +66,7 @@ class Synthesiser(Replacement):
         if not len(x) or not names:
             return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
         least = 0 if self.small == "allow" else partition.k
-
-        def divided(groups: Partition) -> Gaps:
-            return Gaps.of(groups, ~np.isnan(x), least, y.shape[1])
-
+        divided = partial(Gaps.of, known=~np.isnan(x), least=least, kept=y.shape[1])
         z, least_left = records.matrix(names), needs(len(names))
         groups = large_enough(
             partition, z, lambda p: divided(p).dimensions(y), least_left, y.shape[1], self.small, name, names
@@ -93,9 +91,8 @@ class Synthesiser(Replacement):
             "values as released": OfOriginal(work.support.violations(new)),
         }
         if exact and not work.settles:
-            facts["third central moments, in cubed standard deviations"] = OfOriginal(
-                third_moments(filled_in(x, y, groups, expected), filled_in(new, y, groups, expected), groups)
-            )
+            old, now = (filled_in(table, y, groups, expected) for table in (x, new))
+            facts["third central moments, in cubed standard deviations"] = OfOriginal(third_moments(old, now, groups))
         if np.isnan(x).any():
             facts["records drawn with others, as few have the same cells"] = Count(n=int(gaps.joined.sum()))
         return StepResult(records=records.with_raw(names, new), facts=facts)
@@ -259,8 +256,9 @@ def third_moments(x: Floats, new: Floats, groups: Partition) -> dict[str, float]
     z, w = (x - middle) / scale, (new - middle) / scale
     means = groups.means(z)[groups.labels]
     furthest = np.maximum(np.abs(z - means), np.abs(w - means)).max(axis=0)
-    change = np.abs((w**3).mean(axis=0) - (z**3).mean(axis=0))
-    return {"largest change": float(change.max()), "largest that can be": float((2 * furthest**3).max())}
+    change = np.abs((w * w * w).mean(axis=0) - (z * z * z).mean(axis=0))
+    bound = 2 * furthest * furthest * furthest
+    return {"largest change": float(change.max()), "largest that can be": float(bound.max())}
 
 
 def filled_in(x: Floats, y: Floats, groups: Partition, expected: Mapping[int, Normal]) -> Floats:
