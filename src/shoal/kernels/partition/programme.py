@@ -60,19 +60,19 @@ class GroupProgramme:
 
 def violated_cuts(shares: dict[Group, float]) -> list[Group]:
     """Three records each, of which groups with two of them or more have shares that sum to over 1; the worst first."""
-    pairs: Counter[Group] = Counter()
-    triples: Counter[Group] = Counter()
+    pairs: defaultdict[Group, float] = defaultdict(float)
+    triples: defaultdict[Group, float] = defaultdict(float)
     beside: dict[int, set[int]] = defaultdict(set)
     for group, share in shares.items():
         for pair in combinations(group, 2):
-            pairs[pair] += share  # type: ignore[assignment]
+            pairs[pair] += share
             beside[pair[0]].add(pair[1])
         for triple in combinations(group, 3):
-            triples[triple] += share  # type: ignore[assignment]
+            triples[triple] += share
     violated = []
     for (i, j), share in pairs.items():
         for m in beside[i] & beside[j]:
-            total = share + pairs[i, m] + pairs[j, m] - 2 * triples[i, j, m]
+            total = share + pairs[i, m] + pairs[j, m] - 2 * triples.get((i, j, m), 0.0)
             if total > 1 + VIOLATED:
                 violated.append((-round(total, 9), (i, j, m)))
     return _spread(cut for _, cut in sorted(violated))
