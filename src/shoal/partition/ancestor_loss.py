@@ -26,9 +26,6 @@ LARGE = 20
 """Mean size of the groups above which the default budget falls in proportion, since a proposal costs what its groups
 hold."""
 
-ROUND = 20
-"""Proposals a record of one round, where the time is given and not their number."""
-
 BOUND_STEPS = 200_000_000
 """Rows that the lower bound looks at, a second's worth."""
 
