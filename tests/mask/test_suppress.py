@@ -20,6 +20,10 @@ complete = st.integers(2, 3).flatmap(
 )
 
 
+UNEQUAL = {"k0": 1.0, "k1": 2.0, "k2": 3.5}
+"""Costs of the cells of three columns."""
+
+
 def records(rows, level="nominal", stratum=None):
     codes = np.array(rows, dtype=np.int32)
     variables = [
@@ -89,13 +93,23 @@ def test_optimum_equals_exhaustive_search(rows, k):
     k=st.integers(2, 4),
     seed=st.integers(0, 9),
 )
-def test_refined_is_near_the_optimum_and_no_worse_than_greedy(rows, k, seed):
-    cost = {"k0": 1.0, "k1": 2.0, "k2": 3.5}
-    best = suppressed(rows, k=k, search="optimal", importance=cost)[1]["weighted cells"]
-    refined = suppressed(rows, seed, k=k, importance=cost, effort=0.05)[1]
+def test_refined_costs_no_less_than_the_optimum_and_no_more_than_greedy(rows, k, seed):
+    best = suppressed(rows, k=k, search="optimal", importance=UNEQUAL)[1]["weighted cells"]
+    refined = suppressed(rows, seed, k=k, importance=UNEQUAL, effort=0.05)[1]
     (note,) = refined["searches"].values()
     assert best - 1e-9 <= refined["weighted cells"] <= note["cost of the greedy solution"] + 1e-9
-    assert refined["weighted cells"] <= 1.25 * best + 1e-9
+
+
+def test_refined_is_near_the_optimum() -> None:
+    """No bound holds for each table (10 records may lose cells worth 12 where 9 would do), one for many does."""
+    best = refined = 0.0
+    for number in range(30):
+        rng = np.random.default_rng(number)
+        rows = rng.integers(0, 4, (int(rng.integers(10, 26)), 3)).tolist()
+        k = int(rng.integers(2, 5))
+        best += suppressed(rows, k=k, search="optimal", importance=UNEQUAL)[1]["weighted cells"]
+        refined += suppressed(rows, number, k=k, importance=UNEQUAL, effort=0.05)[1]["weighted cells"]
+    assert best <= refined <= 1.05 * best, (best, refined)
 
 
 @given(rows=tables, k=st.integers(1, 5), seed=st.integers(0, 9))
