@@ -178,8 +178,9 @@ def _rows(text: str, width: int, delimiter: str, path: Path) -> Iterator[list[st
 
 
 def _decode(raw: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
-    guesses = [encoding] if encoding else _likely_encodings(raw)
-    for guess in guesses:
+    tried: list[str] = []
+    for guess in [encoding] if encoding else _likely_encodings(raw):
+        tried.append(guess)
         try:
             codecs.lookup(guess)
             text = raw.decode(guess)
@@ -192,13 +193,16 @@ def _decode(raw: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
             continue
         if "\0" not in text.partition("\n")[0]:  # as letters of two bytes look where one is expected
             return text, guess
-    raise FileError(f"File '{path}' cannot be read as text ({quoted(guesses)} tried). Name its encoding.")
+    raise FileError(f"File '{path}' cannot be read as text ({quoted(tried)} tried). Name its encoding.")
 
 
-def _likely_encodings(raw: bytes) -> list[str]:
+def _likely_encodings(raw: bytes) -> Iterator[str]:
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return ["utf-16"]
-    return ["utf-8-sig"] if NOT_IN_WINDOWS_1252 & set(raw) else ["utf-8-sig", "windows-1252"]
+        yield "utf-16"
+        return
+    yield "utf-8-sig"
+    if not any(byte in raw for byte in NOT_IN_WINDOWS_1252):  # a look at all bytes, only where they are not UTF-8
+        yield "windows-1252"
 
 
 def _with_points(column: pl.Series) -> pl.Series:
