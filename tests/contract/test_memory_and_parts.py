@@ -2,8 +2,8 @@
 
 So it is for every plan of the registry that forms no groups (these are formed in blocks of near records in parts), for
 chains of its masks, and however many files the table lies in, and whoever works on its parts. Suppression alone goes
-further in parts: there a release is not judged with missing cells filled in, so that cells which other columns give away
-are blanked until there are none, and not only until the requirement holds all the same.
+further in parts: there a release is not judged with missing cells filled in, so that it goes on until no column gives
+blanked cells away, and not only until the requirement holds with them filled in.
 """
 
 from collections.abc import Iterator, Mapping
