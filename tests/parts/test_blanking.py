@@ -11,9 +11,10 @@ import pytest
 import shoal
 from parts.conftest import released, whole_plan
 from shoal import protect
+from shoal.kernels.draws import keyed_generator
 from shoal.run.parts.blanking import _write_blanked, after_blanking
 from shoal.run.parts.journal import Journal
-from shoal.run.parts.steps import After, Run, drawn_by
+from shoal.run.parts.steps import After, Run
 from shoal.table.parts.engine import HERE
 from shoal.table.parts.stage import ROW, Stage, write_part
 from shoal.table.step_result import StepResult
@@ -107,7 +108,7 @@ def in_memory(frame: pl.DataFrame, plan: dict[str, Any]) -> tuple[pl.DataFrame, 
     ready = shoal.Plan.of(plan).ready
     table = shoal.Microdata.of(frame, ready.schema)
     (step,) = ready.steps
-    result = step.carry_out(table.records, step.columns, drawn_by(SEED, 0))
+    result = step.carry_out(table.records, step.columns, keyed_generator(SEED, 0))
     return table.rebuild(result.records).frame.to_native(), result
 
 

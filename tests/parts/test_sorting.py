@@ -12,12 +12,13 @@ from parts.conftest import released
 from parts.killed import Killed
 from parts.test_engine import Elsewhere
 from shoal import protect
+from shoal.kernels.draws import keyed_generator
 from shoal.mask.rank_swap import RankSwap
 from shoal.plan import Plan
 from shoal.run.parts import journal, sorting
 from shoal.run.parts.journal import Journal
 from shoal.run.parts.sorting import after_sorting
-from shoal.run.parts.steps import After, Run, drawn_by
+from shoal.run.parts.steps import After, Run
 from shoal.table.microdata import Microdata
 from shoal.table.parts.engine import HERE, Engine, Processes
 from shoal.table.parts.stage import ROW, Stage, write_part
@@ -66,7 +67,7 @@ def plan_of(p: float = 0.05, **columns: object) -> dict:
 def in_memory(frame: pl.DataFrame, plan: dict) -> tuple[pl.DataFrame, dict]:
     """What the method makes of the whole table with the draws of the step, and what it says."""
     data = Microdata.of(frame, plan["columns"])
-    result = RankSwap(p=plan["steps"][0]["p"]).apply(data.records, SWAPPED, drawn_by(SEED, 0))
+    result = RankSwap(p=plan["steps"][0]["p"]).apply(data.records, SWAPPED, keyed_generator(SEED, 0))
     facts = {name: {k: v.n for k, v in by.facts.items()} for name, by in result.facts["by column"].columns.items()}
     return data.rebuild(result.records).frame.to_native(), facts
 

@@ -19,6 +19,7 @@ from shoal.judges.separation import MinimalSets, Separation, minimal_sets, separ
 from shoal.judges.standing import standing
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
+from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.guess import Guess, guess, stricter
 from shoal.run.carry_out import microdata, taken_by
@@ -193,17 +194,12 @@ def exposure(
     pair = TablePair.of(records, records, missing=plan.reading)
     measures = [measure for measure in taken_by(plan) if measure.method_kind == "risk"]
     lowest = np.argsort(sizes, kind="stable")[:top]
-    searched = minimal_sets(
-        records, _candidates(records), np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SETS,)))
-    )
+    searched = minimal_sets(records, _candidates(records), keyed_generator(seed, SETS))
     return Exposure(
         records=len(records),
         keys=tuple(keys),
         fewer_than=stands.fewer_than,
-        risks=tuple(
-            m.finding_on(pair, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))))
-            for number, m in enumerate(measures)
-        ),
+        risks=tuple(m.finding_on(pair, keyed_generator(seed, number)) for number, m in enumerate(measures)),
         riskiest=tuple((int(records.rows[i]) + 1, int(sizes[i])) for i in lowest),
         spared={share.name: share.spared for share in stands.columns},
         columns=_columns(

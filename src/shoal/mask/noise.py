@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from shoal.kernels.draws import RecordDraws
 from shoal.kernels.elementary import normal_cdf, normal_quantile
 from shoal.mask.base import Mask
 from shoal.replace._noise.laws import Kind, Law, check_size_of_turn
@@ -81,21 +82,21 @@ class Noise(Mask):
         check_size_of_turn(self.kind, self.variance, "noise")
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
-        return self._masked(records, columns, rng, records.by_stratum, None)
+        self.continuous(records, columns)
+        x, by_stratum = records.raw(columns), records.by_stratum
+        moments = [JointMoments.by_chunk(_among(x, rows), records.rows[rows]) for rows in by_stratum]
+        return self._masked(records, columns, rng, by_stratum, moments)
 
-    def _moments_of_gaps(self, x: Floats, columns: Sequence[str]) -> JointMoments | None:
-        """The moments of records with missing cells; None for complete ones, which give them themselves."""
+    def _check_gaps(self, x: Floats, columns: Sequence[str]) -> None:
+        """Refuse missing cells where the law of the noise is one of complete records."""
         gaps: Bools = np.isnan(x)
-        if not gaps.any():
-            return None
-        if self.exact or self.kind in ("sullivan", "orthogonal"):
+        if (self.exact or self.kind in ("sullivan", "orthogonal")) and gaps.any():
             lacking = [name for j, name in enumerate(columns) if gaps[:, j].any()]
             raise DataError(
                 f"{quoted(lacking)}: cells are missing where others of the step's columns are known, so that noise of "
                 f"the kind {self.kind}{', exact,' * self.exact} is not defined. Give each column a step of its own, or "
                 f"take the kind kim, with exact: false."
             )
-        return JointMoments.of(x)
 
     @property
     def whole_needed(self) -> str:
@@ -116,30 +117,28 @@ class Noise(Mask):
         columns: Sequence[str],
         rng: Generator,
         strata: Sequence[Longs],
-        moments: Sequence[JointMoments] | None,
+        moments: Sequence[JointMoments],
     ) -> StepResult:
-        """The records with noise, stratum by stratum; moments are given where the records are a part of a table."""
+        """The records with noise, stratum by stratum, of which these are the moments in the whole table."""
         self.continuous(records, columns)
         x = records.raw(columns)
-        if moments is None:
-            low, high = np.fmin.reduce(x, axis=0, initial=np.inf), np.fmax.reduce(x, axis=0, initial=-np.inf)
-        else:
-            low, high = np.min([m.low for m in moments], axis=0), np.max([m.high for m in moments], axis=0)
+        low, high = np.min([m.low for m in moments], axis=0), np.max([m.high for m in moments], axis=0)
         limits = self._limits(columns, x, low, high)
         masked, some = x.copy(), np.asarray(~np.isnan(x).all(axis=1))
-        for number, stratum in enumerate(strata):
+        draws = RecordDraws.of(records.rows, rng)
+        for stratum, whole in zip(strata, moments):
             rows = stratum[some[stratum]]
             if len(rows):
-                whole = self._moments_of_gaps(x[rows], columns) if moments is None else moments[number]
-                masked[rows] = self._mask(x[rows], limits, rng, whole)
+                known = _among(x, rows)
+                self._check_gaps(known, columns)
+                masked[rows] = self._mask(known, limits, draws.among(rows), whole)
         return StepResult(records=records.with_raw(columns, masked))
 
-    def _mask(self, x: Floats, limits: Floats, rng: Generator, whole: JointMoments | None) -> Floats:
-        """The records of a stratum, or some of them where the moments of the whole stratum are given."""
+    def _mask(self, x: Floats, limits: Floats, draws: RecordDraws, whole: JointMoments) -> Floats:
+        """The records of a stratum, or some of them, which has these moments as a whole."""
         if self.kind == "restricted":
-            spread = x.std(axis=0, ddof=1) if whole is None else np.sqrt(whole.variances)
-            return _truncated(x, np.sqrt(self.variance) * spread, limits, rng)
-        return Law(kind=self.kind, variance=self.variance, exact=self.exact).masked(x, rng, whole)
+            return _truncated(x, np.sqrt(self.variance * whole.variances), limits, draws)
+        return Law(kind=self.kind, variance=self.variance, exact=self.exact).masked(x, draws, whole)
 
     def _limits(self, columns: Sequence[str], x: Floats, low: Floats, high: Floats) -> Floats:
         """Shape (d, 2); the bounds given, or the ends of a column's values."""
@@ -156,11 +155,16 @@ class Noise(Mask):
         return limits
 
 
-def _truncated(x: Floats, spread: Floats, limits: Floats, rng: Generator) -> Floats:
+def _among(x: Floats, rows: Longs) -> Floats:
+    """Some rows of a matrix, ascending; the matrix itself where they are all."""
+    return x if len(rows) == len(x) else x[rows]
+
+
+def _truncated(x: Floats, spread: Floats, limits: Floats, draws: RecordDraws) -> Floats:
     """x + e with e normal, given that the sum stays inside the limits, by inversion on the nearer tail."""
     scale = np.where(spread > 0, spread, 1.0)
     low, high = (limits[:, 0] - x) / scale, (limits[:, 1] - x) / scale
-    share = rng.random(x.shape)
+    share = draws.random(x.shape)
     least, most = normal_cdf(low), normal_cdf(high)  # low <= 0 <= high, so no tail is lost
     drawn = normal_quantile(least + share * (most - least))
     return np.asarray(np.clip(x + np.where(spread > 0, drawn, 0.0) * scale, limits[:, 0], limits[:, 1]))

@@ -7,6 +7,7 @@ import numpy as np
 
 from shoal.kernels import linear
 from shoal.kernels.arrays import floats
+from shoal.kernels.draws import RecordDraws
 from shoal.mask.base import Mask
 from shoal.table.prelude import Floats, Generator, Ints, Progress, Records, StepResult, Variable
 from shoal.vocabulary.errors import ParameterError
@@ -71,16 +72,18 @@ class Pram(Mask):
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         weights = self.weights(records, self.weighted)
         by_stratum = records.by_stratum
+        draws = RecordDraws.of(records.rows, rng)
 
         def drawn(variable: Variable) -> tuple[Variable, Facts]:
             codes, expected = variable.values.copy(), 0.0
+            shares = draws.random(len(records))
             for rows in by_stratum:
                 present = rows[~variable.missing[rows]]
                 mass = None if weights is None else weights[present]
                 counts = np.bincount(codes[present], weights=mass, minlength=len(variable.categories))
                 transition = self.transition(variable, floats(counts))
                 expected += float((1 - np.diag(transition))[variable.values[present]].sum())
-                codes[present] = _draw(variable.values[present], transition, rng)
+                codes[present] = _drawn(variable.values[present], transition, shares[present])
             facts = self._facts_of(variable, codes, expected)
             if records.strata is None:
                 facts["matrix"] = OfOriginal(transition.tolist())
@@ -127,11 +130,11 @@ def _two_stage(first: Floats, p: Floats) -> Floats:
     return linear.product(first, back)
 
 
-def _draw(codes: Ints, transition: Floats, rng: Generator) -> Ints:
-    draw = rng.random(len(codes))
+def _drawn(codes: Ints, transition: Floats, shares: Floats) -> Ints:
+    """The category of each record after it, by the share of its row of the matrix that was drawn."""
     new = np.empty(len(codes), dtype=np.int32)
     for code in np.unique(codes):
         ends = np.cumsum(transition[code])
         here = codes == code
-        new[here] = np.searchsorted(ends[:-1], draw[here], "right")
+        new[here] = np.searchsorted(ends[:-1], shares[here], "right")
     return new

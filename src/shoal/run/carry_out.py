@@ -22,6 +22,7 @@ from shoal.judges.refinement import trees, with_trees
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import RepeatedIdentifier, repeated
 from shoal.kernels.arrays import Longs
+from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.plan.files import with_files
@@ -118,7 +119,7 @@ class Outcome:
     def risk_before(self) -> tuple[Finding, ...]:
         """The cheap measures of risk, taken on the original as if it were released; figures of the table only."""
         self.tell("measuring the original", 0.0)
-        rng = _generator(self.entropy, MEASURES_BEFORE)
+        rng = keyed_generator(self.entropy, MEASURES_BEFORE)
         pair = TablePair.of(self.before, self.before, missing=self.plan.reading)
         cheap = [measure for measure in taken_by(self.plan) if measure.method_kind == "risk" and measure.cheap]
         findings = (with_files(measure, self.plan.folder).finding_on(pair, rng) for measure in cheap)
@@ -162,12 +163,12 @@ def carry_out(
     check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
     for number, step in enumerate(ready.steps):
-        course = _after_step(course, step, ready, _generator(entropy, number), tell)
+        course = _after_step(course, step, ready, keyed_generator(entropy, number), tell)
         if step.own_cells:  # lengths taken from cells without noise would not be paid for
             constraints = constraints.in_units_of(course.records)
     if loss := spent(result.facts for result in course.results):
         course = course.with_account("privacy loss", loss)
-    course = concluded(course, before, ready, constraints, _generator(entropy, len(ready.steps)))
+    course = concluded(course, before, ready, constraints, entropy)
     rebuilt = original.rebuild(course.records).without_metadata()
     if isinstance(table, Table) and table.types_from_cells:
         rebuilt = rebuilt.with_whole_numbers(fractional)
@@ -217,11 +218,6 @@ def _in_order(schema: Schema, records: Records, rebuilt: Microdata) -> Schema:
             orders[name] = tuple(text for text in texts if text in present)
     ordered = {name: schema.columns[name].model_copy(update={"order": order}) for name, order in orders.items()}
     return Schema({**schema.columns, **ordered})
-
-
-def _generator(entropy: int, *key: int) -> np.random.Generator:
-    """The random numbers of one stage."""
-    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
 
 
 def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
@@ -330,7 +326,7 @@ def measured(plan: Plan, pair: TablePair, entropy: int, tell: Stage) -> tuple[Fi
     for number, measure in enumerate(measures):
         tell(f"measuring {measure.method_name}", number / len(measures))
         ready = with_files(measure, plan.folder)
-        findings.append(ready.finding_on(pair, _generator(entropy, MEASURES, number)))
+        findings.append(ready.finding_on(pair, keyed_generator(entropy, MEASURES, number)))
     tell("judging", 1.0)
     return tuple(findings)
 

@@ -1,7 +1,6 @@
 """The records of a plan on their way through its stages, and what is done with them after the last step."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -11,9 +10,11 @@ from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
 from shoal.plan import Plan
 from shoal.replace.decimals import decimals_of
+from shoal.run.order import household_numbers, released_order
 from shoal.run.privacy_spent import noisy_columns
 from shoal.table.records import Records
 from shoal.table.step_result import StepAccount, StepResult
+from shoal.table.variable import Variable
 from shoal.vocabulary.errors import Refused
 from shoal.vocabulary.facts import Facts, Figure, OfOriginal
 
@@ -84,9 +85,7 @@ def _obeying(course: Course, before: Records, plan: Plan, constraints: Constrain
     return replace(course.with_account("constraints and rounding", facts), records=rounded)
 
 
-def concluded(
-    course: Course, before: Records, plan: Plan, constraints: Constraints, rng: np.random.Generator
-) -> Course:
+def concluded(course: Course, before: Records, plan: Plan, constraints: Constraints, entropy: int) -> Course:
     """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""
     if len(course.records) < len(before):  # how a record was written that is not released must not show in the others
         before = before.take(np.isin(before.rows, course.records.rows))
@@ -98,8 +97,9 @@ def concluded(
         records = course.records.with_variables(*(to_decimals(course.records[name], own[name]) for name in own))
     records = records.without(set(plan.schema.names("identifier")) - plan.pseudonyms)
     for name in records.names("household"):
-        records = records.with_variables(_renumbered(records[name], rng))
-    return replace(course, records=records.take(rng.permutation(len(records))) if plan.output.shuffle else records)
+        records = records.with_variables(_renumbered(records[name], entropy))
+    order = released_order(records.rows, entropy if plan.output.shuffle else None)
+    return replace(course, records=records.take(order))
 
 
 def _covariance(x: Floats) -> Floats:
@@ -125,9 +125,9 @@ def _moments_moved(before: Records, after: Records) -> Facts:
     }
 
 
-def _renumbered(variable: Any, rng: np.random.Generator) -> Any:
+def _renumbered(variable: Variable, entropy: int) -> Variable:
     """Household numbers say who lives together and nothing else: random numbers from 1 to the households released."""
     present = np.unique(variable.values[variable.values >= 0])
     places = np.full(len(variable.categories) + 1, -1, dtype=np.int32)  # a missing household, of code -1, stays missing
-    places[present] = rng.permutation(len(present))
+    places[present] = household_numbers(len(present), entropy) - 1
     return replace(variable, values=places[variable.values], categories=tuple(range(1, len(present) + 1)))

@@ -11,7 +11,8 @@ from typing import Self
 import numpy as np
 
 from shoal.kernels import tall
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Floats, Longs
+from shoal.table.parts import source as sources
 from shoal.vocabulary.errors import DataError
 
 
@@ -52,6 +53,18 @@ class JointMoments:
             for values in zip(*((column.mean[0], column.products[0, 0]) for column in columns))
         )
         moments.low, moments.high = (np.concatenate(ends) for ends in zip(*((c.low, c.high) for c in columns)))
+        return moments
+
+    @classmethod
+    def by_chunk(cls, x: Floats, rows: Longs) -> Self:
+        """Those of some records, shape (n, d), of a table held whole: to the last digit those of the table in parts.
+
+        `rows`, shape (n,): of each record, in the table that came in.
+        """
+        moments = cls.of_columns(x.shape[1])
+        ends = np.flatnonzero(np.diff(rows // sources.CHUNK)) + 1
+        for part in np.split(x, ends):
+            moments.join(cls.of(part))
         return moments
 
     @classmethod

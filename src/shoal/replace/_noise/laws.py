@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.random import Generator
 
 from shoal.kernels import linear, tall
 from shoal.kernels.arrays import Floats
-from shoal.kernels.draws import standard_normal
+from shoal.kernels.draws import Draws, standard_normal
 from shoal.kernels.elementary import exp, log1p, normal_cdf, normal_quantile
 from shoal.replace._residuals.rotation import least_dimensions_beside
 from shoal.table.joint_moments import JointMoments
@@ -47,7 +46,7 @@ class Law:
     exact: bool = False  # The stated mean and covariance hold in the sample and not only in expectation
     where: str = "stratum"  # What the records are, for messages: "stratum", "group"
 
-    def masked(self, x: Floats, rng: Generator, whole: JointMoments | None = None) -> Floats:
+    def masked(self, x: Floats, rng: Draws, whole: JointMoments | None = None) -> Floats:
         """Records of shape (n, d), masked together; a missing cell, NaN, stays one, if moments are given.
 
         `whole`: moments that count in place of the records' own, where these are a part of more; not for `exact` laws,
@@ -70,13 +69,13 @@ class Law:
             case "orthogonal":
                 return self._rotated(x, 1 - c / 2, rng)
 
-    def _noise(self, x: Floats, covariance: Floats, rng: Generator) -> Floats:
+    def _noise(self, x: Floats, covariance: Floats, rng: Draws) -> Floats:
         root = _root(covariance)
         if not self.exact:
             return _times(standard_normal(rng, x.shape), root)
         return _times(self._orthonormal_to(x - x.mean(axis=0), x.shape[1], rng), root * np.sqrt(len(x) - 1))
 
-    def _sullivan(self, x: Floats, rng: Generator) -> Floats:
+    def _sullivan(self, x: Floats, rng: Draws) -> Floats:
         n = len(x)
         order = np.lexsort((rng.random(x.shape), x), axis=0)  # equal values get their ranks at random
         ranks = np.empty_like(order)
@@ -98,7 +97,7 @@ class Law:
         centred = (x - x.mean(axis=0))[None]
         return np.asarray(tall.cross(centred, centred)[0] / (len(x) - 1))
 
-    def _orthonormal_to(self, centred: Floats, m: int, rng: Generator) -> Floats:
+    def _orthonormal_to(self, centred: Floats, m: int, rng: Draws) -> Floats:
         """Shape (n, m); orthonormal columns, uniformly random, orthogonal to the data and to the constant."""
         n = len(centred)
         u, _, _, real = tall.principal(centred[None], RANK_TOLERANCE)
@@ -118,7 +117,7 @@ class Law:
         q = tall.orthonormal(tall.times(z[None], inverse), np.ones((1, m), dtype=bool))[0]
         return np.asarray(q * np.sign(np.diag(r[0])))  # signs fixed, so that q is Haar distributed (Mezzadri 2007)
 
-    def _rotated(self, x: Floats, cosine: float, rng: Generator) -> Floats:
+    def _rotated(self, x: Floats, cosine: float, rng: Draws) -> Floats:
         centre = x.mean(axis=0)
         u, singular, v, _ = tall.principal((x - centre)[None], RANK_TOLERANCE)
         turned = cosine * u[0] + np.sqrt(1 - cosine**2) * self._orthonormal_to(x - centre, x.shape[1], rng)

@@ -10,9 +10,9 @@ from shoal.kernels.arrays import Longs
 from shoal.plan.steps import Step, settings_of
 from shoal.run.parts.part_work import described_after
 from shoal.run.parts.steps import After, Run
-from shoal.table.parts.encoding import encoded
+from shoal.table.parts.encoding import encoded, rebuilt
 from shoal.table.parts.moments import WholeTable
-from shoal.table.parts.stage import GROUP, ROW, Stage, write_part
+from shoal.table.parts.stage import ROW, Stage, write_part
 from shoal.table.parts.strata import Strata
 from shoal.table.schema import Schema
 from shoal.table.step_result import StepAccount
@@ -43,10 +43,8 @@ def after_drawing(run: Run, number: int, step: Step, stage: Stage, schema: Schem
         rows = slice(start, start + len(chunk))
         table, records = encoded(chunk, whole, run.folder)
         result = step.method.kept_of(records, kept[rows], factors[rows])
-        own = [name for name in (ROW, GROUP) if name in chunk.columns]
-        left: pl.DataFrame = table.rebuild(result).frame.to_native()
         paths.append(place / path.name)
-        write_part(left.hstack(chunk[result.rows.tolist()].select(own)), paths[-1])
+        write_part(rebuilt(chunk, table, result), paths[-1])
         described |= {name: described_after(result[name], schema) for name in schema.names("weight")}
         start = rows.stop
         run.tell(step.name, start / stage.records)

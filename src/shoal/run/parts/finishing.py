@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from shoal.constraints.rounding import to_decimals
-from shoal.run.parts.steps import Run, drawn_by
+from shoal.run.order import household_numbers, order_shares, released_order
+from shoal.run.parts.steps import Run
 from shoal.table.columns import decode
 from shoal.table.frames import only_whole_numbers
 from shoal.table.parts.dealing import block_size
@@ -18,10 +19,6 @@ from shoal.table.parts.moments import numbers
 from shoal.table.parts.pieces import gathered
 from shoal.table.parts.stage import OWN, ROW, Stage, write_part
 from shoal.table.schema import Schema
-
-DEALING, ORDER, HOUSEHOLDS = 1 << 20, 1 << 21, 1 << 22
-"""Keys of the random numbers of the part that a record goes to, of its place there, and of the households' numbers,
-beyond the number of any step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +83,7 @@ def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Roundi
     whole = _whole_numbers(run, files) if whole_numbers else []
     place = run.journal.place("finished", anew=True)
     ends = [
-        End(number=n, file=file, out=place / f"part-{n + 1:05d}.parquet", entropy=last.entropy, whole=tuple(whole))
+        End(file=file, out=place / f"part-{n + 1:05d}.parquet", entropy=last.entropy, whole=tuple(whole))
         for n, file in enumerate(files)
     ]
     paths = []
@@ -119,12 +116,13 @@ class LastLook:
     rows: int
     entropy: int | None
 
-    def dealt(self, chunk: pl.DataFrame, number: int) -> Dealt:
+    def dealt(self, chunk: pl.DataFrame, _: int) -> Dealt:
         """The records of a part, as they are released, each with the part that it goes to."""
+        rows = chunk[ROW].to_numpy()
         if self.entropy is None:
-            places = chunk[ROW].to_numpy() * self.parts // self.rows
+            places = rows * self.parts // self.rows
         else:
-            places = drawn_by(self.entropy, DEALING, number).integers(0, self.parts, len(chunk))
+            places = (order_shares(rows, self.entropy) * self.parts).astype(np.int64)
         rounded = self.rounding.rounded(chunk, self.schema)
         if self.homes is not None:
             rounded = _renumbered(rounded, self.schema.names("household")[0], self.homes)
@@ -143,7 +141,6 @@ class End:
         Columns of floats that become integers.
     """
 
-    number: int
     file: Path
     out: Path
     entropy: int | None
@@ -153,10 +150,7 @@ class End:
 def _in_released_order(end: End) -> Path:
     """Write a part with its records in random order or their own."""
     frame = gathered(end.file)
-    if end.entropy is None:
-        order = np.argsort(frame[ROW].to_numpy())
-    else:
-        order = drawn_by(end.entropy, ORDER, end.number).permutation(len(frame))
+    order = released_order(frame[ROW].to_numpy(), end.entropy)
     frame = no_negative_zeros(frame[order.tolist()])
     write_part(frame.cast(dict.fromkeys(end.whole, pl.Int64)), end.out)
     return end.out
@@ -193,7 +187,7 @@ def _numbers(run: Run, stage: Stage, name: str) -> pl.DataFrame:
     for seen in stage.each(_distinct, (name,)):
         homes = pl.concat([homes, seen]).unique()
     homes = homes.sort(name)
-    return homes.with_columns(pl.Series(ROW, run.generator(HOUSEHOLDS).permutation(len(homes)) + 1))
+    return homes.with_columns(pl.Series(ROW, household_numbers(len(homes), run.entropy)))
 
 
 def _distinct(chunk: pl.DataFrame) -> pl.DataFrame:

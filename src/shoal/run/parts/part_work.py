@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from shoal.kernels.arrays import Floats
+from shoal.kernels.draws import keyed_generator
 from shoal.plan.steps import MaskStep, PartitionStep, Step
 from shoal.processes.side_by_side import remembered
 from shoal.table.packed import Packed
 from shoal.table.partition import Partition
-from shoal.table.parts.encoding import encoded, frame_of
+from shoal.table.parts.encoding import encoded, frame_of, rebuilt
 from shoal.table.parts.moments import WholeTable
-from shoal.table.parts.stage import GROUP, ROW, write_part
+from shoal.table.parts.stage import GROUP, write_part
 from shoal.table.parts.strata import StrataMoments
 from shoal.table.records import Records
 from shoal.table.schema import Column, Schema
@@ -34,7 +35,7 @@ class PartJob:
     Parameters
     ----------
     number
-        Of the part; with it its random numbers.
+        Of the part; with it the random numbers of a block's groups.
     paths
         Where its records are: a block that was joined with others has several.
     out
@@ -158,7 +159,8 @@ def treated(job: PartJob) -> PartDone:
     work: StepWork = remembered["work"]
     frame = frame_of(job.paths)
     table, records = encoded(frame, work.whole, work.folder)
-    rng = np.random.default_rng(np.random.SeedSequence(work.entropy, spawn_key=(work.key, job.number)))
+    key = (work.key, job.number) if isinstance(work.step, PartitionStep) else (work.key,)
+    rng = keyed_generator(work.entropy, *key)
     try:
         if work.known is not None and isinstance(work.step, MaskStep):
             stratum = work.known.strata.of_records(frame)
@@ -167,17 +169,13 @@ def treated(job: PartJob) -> PartDone:
             result = work.step.carry_out(records, work.columns, rng)
     except Refused as reason:
         return PartDone(number=job.number, out=job.out, refused=str(reason))
-    out: pl.DataFrame = table.rebuild(result.records).frame.to_native()
-    kept = result.records.rows
-    out = out.with_columns(frame[ROW][kept].alias(ROW))
+    out = rebuilt(frame, table, result.records)
     sizes: tuple[int, int, int] | None = None
     loss, spreads = 0.0, dict[str, Spread]()
     if result.grouping is not None and isinstance(work.step, PartitionStep):
-        labels = result.grouping.among(kept).labels.astype(np.int64) + job.number * GROUPS_A_PART
+        labels = result.grouping.among(result.records.rows).labels.astype(np.int64) + job.number * GROUPS_A_PART
         out = out.with_columns(pl.Series(GROUP, labels))
         sizes, loss, spreads = _figures(records, work, result.grouping.partition)
-    elif GROUP in frame.columns:
-        out = out.with_columns(frame[GROUP][kept].alias(GROUP))
     write_part(out, job.out)
     described = {v.name: described_after(v, work.whole.schema) for v in result.records.variables}
     return PartDone(

@@ -15,10 +15,10 @@ from shoal.processes.side_by_side import remembered
 from shoal.run.parts.part_work import described_after
 from shoal.run.parts.ranks import VALUE, Keys, swapped
 from shoal.run.parts.steps import After, Run
-from shoal.table.parts.encoding import encoded
+from shoal.table.parts.encoding import encoded, rebuilt
 from shoal.table.parts.moments import WholeTable, with_categories
 from shoal.table.parts.pieces import gathered, piece_path
-from shoal.table.parts.stage import OWN, ROW, Stage, read_part, write_part
+from shoal.table.parts.stage import ROW, Stage, read_part, write_part
 from shoal.table.parts.strata import Strata
 from shoal.table.schema import Schema
 from shoal.table.step_result import StepAccount
@@ -128,6 +128,5 @@ def _written(job: Back) -> dict[str, int]:
             values[new[ROW].to_numpy() - job.start] = new[VALUE].to_numpy()
         changed.append(variable.with_values(values))
         unchanged[name] = int((values == variable.values).sum())
-    out: pl.DataFrame = table.rebuild(records.with_variables(*changed)).frame.to_native()
-    write_part(out.hstack(frame.select(name for name in OWN if name in frame.columns)), job.out)
+    write_part(rebuilt(frame, table, records.with_variables(*changed)), job.out)
     return unchanged

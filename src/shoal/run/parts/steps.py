@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.steps import LOSS, MaskStep, PartitionStep, Step, settings_of
 from shoal.run.parts.joining import joined_facts, merged_order
@@ -74,12 +75,7 @@ class Run:
 
     def generator(self, *key: int) -> np.random.Generator:
         """The random numbers of one piece of work."""
-        return drawn_by(self.entropy, *key)
-
-
-def drawn_by(entropy: int, *key: int) -> np.random.Generator:
-    """The random numbers of one piece of work of a run."""
-    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
+        return keyed_generator(self.entropy, *key)
 
 
 @dataclass(frozen=True, kw_only=True)

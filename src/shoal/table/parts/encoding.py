@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from shoal.table.microdata import Microdata
 from shoal.table.parts.moments import WholeTable
 from shoal.table.parts.pieces import gathered
-from shoal.table.parts.stage import OWN, read_part
+from shoal.table.parts.stage import OWN, ROW, read_part
 from shoal.table.records import Records
 
 
@@ -20,9 +21,21 @@ def frame_of(paths: Iterable[Path]) -> pl.DataFrame:
 
 
 def encoded(frame: pl.DataFrame, whole: WholeTable, folder: Path) -> tuple[Microdata, Records]:
-    """A part of a table with its records, which know what there is to know of the whole."""
+    """A part of a table with its records, which know their rows and what there is to know of the whole."""
     table = Microdata.of(frame.drop(OWN, strict=False), whole.schema, folder)
-    return table, with_whole(table.records, whole)
+    records = with_whole(table.records, whole)
+    return table, replace(records, rows=frame[ROW].to_numpy()[records.rows]) if ROW in frame.columns else records
+
+
+def rebuilt(frame: pl.DataFrame, table: Microdata, records: Records) -> pl.DataFrame:
+    """A part of a table as these of its records are now, with what is the run's own."""
+    rows = frame[ROW].to_numpy()
+    places = np.arange(len(rows))
+    if len(records) < len(rows):
+        order = np.argsort(rows, kind="stable")
+        places = order[np.searchsorted(rows[order], records.rows)]
+    out: pl.DataFrame = table.rebuild(replace(records, rows=places)).frame.to_native()
+    return out.hstack(frame[places.tolist()].select(name for name in OWN if name in frame.columns))
 
 
 def with_whole(records: Records, whole: WholeTable) -> Records:

@@ -1,0 +1,32 @@
+"""Order of the released records and numbers of their households: both drawn, so that neither tells of what came in."""
+
+import numpy as np
+
+from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.draws import RecordDraws, keyed_generator
+
+HOUSEHOLDS, ORDER = 1 << 22, 1 << 25
+"""Keys of the random numbers of households and of the order, beyond the number of any step."""
+
+
+def order_shares(rows: Longs, entropy: int) -> Floats:
+    """Shape (n,); random numbers in [0, 1) of some records, in the ascending order of which all are released."""
+    return RecordDraws.of(rows, keyed_generator(entropy, ORDER)).random(len(rows))
+
+
+def released_order(rows: Longs, entropy: int | None) -> Longs:
+    """Shape (n,); the places of some records in the order in which they are released.
+
+    Parameters
+    ----------
+    rows
+        Shape (n,); of each record, in the table that came in.
+    entropy
+        Of the random order; None where records stay in that of their rows.
+    """
+    return np.argsort(rows) if entropy is None else np.lexsort((rows, order_shares(rows, entropy)))
+
+
+def household_numbers(count: int, entropy: int) -> Longs:
+    """Shape (count,); the numbers from 1 that the released households get, in the order of their own."""
+    return keyed_generator(entropy, HOUSEHOLDS).permutation(count) + 1
