@@ -12,7 +12,7 @@ import shoal
 from parts.conftest import ROLES, released, whole_plan
 from shoal import protect
 from shoal.release import LargeRelease, NotProved, WholeRelease
-from shoal.run.parts import held
+from shoal.run.parts import in_blocks
 from shoal.vocabulary.errors import FileError, Refused
 
 SEED = 2**70 + 9
@@ -176,8 +176,8 @@ def test_what_was_finished_in_blocks_is_not_done_again(table, folder_of, tmp_pat
             raise KeyboardInterrupt
         return step(*given)
 
-    step = held.after_step
-    monkeypatch.setattr(held, "after_step", stopped)
+    step = in_blocks.after_step
+    monkeypatch.setattr(in_blocks, "after_step", stopped)
     with pytest.raises(KeyboardInterrupt):
         protect(source, plan, tmp_path / "out", workers=workers, seed=SEED, unproved=True)
     assert (tmp_path / ".out.unfinished").exists() and not (tmp_path / "out").exists()

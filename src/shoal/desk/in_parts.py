@@ -16,12 +16,12 @@ from shoal.desk.identity import identity
 from shoal.desk.whole import exact_measures, protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
-from shoal.release import Release, WholeRelease
+from shoal.release import LargeRelease, Release, WholeRelease
 from shoal.release.directory import check_free
 from shoal.release.in_parts import write_release
 from shoal.release.publish import UNPROVED
 from shoal.run.parts.admission import columns_at_once, needed_at_once, whole_needed
-from shoal.run.parts.held import Runs
+from shoal.run.parts.in_blocks import Runs
 from shoal.run.parts.journal import Journal
 from shoal.run.parts.outcome import carried_out
 from shoal.run.parts.steps import Run
@@ -78,15 +78,15 @@ def protect_in_parts(
         If the table or the plan cannot be used, or what needs records at once needs more memory than may be used.
     """
     if whole_needed(plan):
-        with _runs(given, plan, out, seed, workshop) as (run, entropy, _):
-            held = _held(given, plan, entropy, workshop, run)
-            labels = given.whole if isinstance(given.whole, Table) else None
-            held.write(
-                out, overwrite=writing.overwrite, labels=labels, frontier=writing.frontier, unproved=writing.unproved
-            )
-        return held
+        return _written_whole(given, plan, out, seed, workshop, writing)
     if not plan.requirements and not writing.unproved:
         raise Refused(UNPROVED)
+    return _written_in_parts(given, plan, out, seed, workshop, writing)
+
+
+def _written_in_parts(
+    given: Given, plan: Plan, out: Path, seed: int | None, workshop: Workshop, writing: Writing
+) -> LargeRelease:
     with _runs(given, plan, out, seed, workshop) as (run, entropy, connection):
         journal = run(plan, entropy).journal
         source = given.source(connection, lambda: journal.place("given", anew=True))
@@ -100,6 +100,21 @@ def protect_in_parts(
     return release
 
 
+def _written_whole(
+    given: Given, plan: Plan, out: Path, seed: int | None, workshop: Workshop, writing: Writing
+) -> WholeRelease:
+    with _runs(given, plan, out, seed, workshop) as (run, entropy, _):
+        release = _of_the_whole(given, plan, entropy, workshop, run)
+        release.write(
+            out,
+            overwrite=writing.overwrite,
+            labels=given.whole if isinstance(given.whole, Table) else None,
+            frontier=writing.frontier,
+            unproved=writing.unproved,
+        )
+    return release
+
+
 def protect_in_parts_for_now(given: Given, plan: Plan, seed: int | None, workshop: Workshop) -> Release:
     """The same with nothing written to stay: a `LargeRelease` lies in a temporary folder as long as it is there."""
     folder = mkdtemp(prefix="shoal-")
@@ -107,8 +122,8 @@ def protect_in_parts_for_now(given: Given, plan: Plan, seed: int | None, worksho
     try:
         if whole_needed(plan):
             with _runs(given, plan, out, seed, workshop) as (run, entropy, _):
-                return _held(given, plan, entropy, workshop, run)
-        release = protect_in_parts(given, plan, out, seed, workshop, Writing(unproved=True))
+                return _of_the_whole(given, plan, entropy, workshop, run)
+        release = _written_in_parts(given, plan, out, seed, workshop, Writing())
         finalize(release, rmtree, folder, ignore_errors=True)
         return release
     finally:
@@ -116,7 +131,7 @@ def protect_in_parts_for_now(given: Given, plan: Plan, seed: int | None, worksho
             rmtree(folder, ignore_errors=True)
 
 
-def _held(given: Given, plan: Plan, entropy: int, workshop: Workshop, run: Runs) -> WholeRelease:
+def _of_the_whole(given: Given, plan: Plan, entropy: int, workshop: Workshop, run: Runs) -> WholeRelease:
     """The release of a table that is held whole, its groups formed in blocks."""
     data = given.in_memory(workshop.memory, whole_needed(plan))
     return protect_whole(data, plan, seed=entropy, stage=workshop.tell, source=given.origin, run=run)

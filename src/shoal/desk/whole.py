@@ -17,7 +17,7 @@ from shoal.release.advice import advice_on
 from shoal.release.evidence_file import private_evidence
 from shoal.release.publish import publish
 from shoal.run.carry_out import Outcome, carry_out, taken_by
-from shoal.run.parts.held import Runs
+from shoal.run.parts.in_blocks import Runs
 from shoal.run.privacy_spent import private_steps
 from shoal.table.microdata import Microdata
 from shoal.table.step_result import StepAccount

@@ -32,7 +32,7 @@ from shoal.privacy.k_anonymity import KAnonymity
 from shoal.run.course import Course, concluded
 from shoal.run.one_step import facts_after, result_of
 from shoal.run.parts.admission import needed_at_once
-from shoal.run.parts.held import Runs, formed_in_blocks
+from shoal.run.parts.in_blocks import Runs, formed_in_blocks
 from shoal.run.privacy_spent import check_accounted, private_steps, spent
 from shoal.table.files.table import Table
 from shoal.table.hierarchy import Hierarchy

@@ -100,5 +100,8 @@ def _sections(plan: Plan) -> Iterator[str]:
         yield "Several copies are made only of a whole table. Set output: {copies: 1}."
     if plan.output.format not in FORMATS:
         yield f"A file of the format {plan.output.format} is written only of a whole table. Choose parquet or csv."
+    for measure in plan.measures:
+        if measure.scales == "memory":
+            yield f"{measure.method_name} is measured only on a whole table. Leave it out."
     for step in private_steps(plan):
         yield f"The privacy loss of {step.name} is accounted for only in a whole table. Leave the step out."

@@ -44,7 +44,7 @@ def formed_in_blocks(run: Run, table: Microdata, number: int, step: PartitionSte
     frame = pl.concat(after.stage.chunks((ROW, GROUP, *columns))).sort(ROW)
     described = WholeTable(schema=Schema.model_construct(root={name: after.schema.columns[name] for name in columns}))
     changed = encoded(frame, described, table.folder)[1]
-    run.journal.forget(f"held-{number}")
+    run.journal.forget(f"records-{number}")
     run.journal.forget(f"blocks-{number}")
     return StepResult(
         records=records.with_variables(*(replace(v, labels=records[v.name].labels) for v in changed.variables)),
@@ -61,7 +61,7 @@ def formed_in_blocks(run: Run, table: Microdata, number: int, step: PartitionSte
 
 def _written(run: Run, number: int, table: Microdata, records: Records) -> Stage:
     """Records as a stage, in their order."""
-    place = run.journal.place(f"held-{number}", anew=True)
+    place = run.journal.place(f"records-{number}", anew=True)
     frame = table.rebuild(records).frame.lazy().collect("polars").to_native().with_columns(pl.Series(ROW, records.rows))
     paths: list[Path] = []
     for start in range(0, len(frame), source.CHUNK):
