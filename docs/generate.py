@@ -26,8 +26,8 @@ REFERENCE = Path(__file__).parent / "reference"
 def scaling_page() -> str:
     parts = [
         "# Methods and tables in parts\n",
-        "How each method works on a table that does not fit into memory ([how to](../howto/large-tables.md)). A plan "
-        "that needs the whole table at once is refused before a record is read, naming the step.\n",
+        "How each method works on a table in parts ([how to](../howto/large-tables.md)). What needs more records at "
+        "once than `--memory` holds is refused before the run begins, with how much it needs and what needs less.\n",
     ]
     for scales, meaning in SCALE_NAMES.items():
         parts.append(f"\n## {meaning[0].upper()}{meaning[1:]}\n\n| kind | methods |\n| --- | --- |")

@@ -97,14 +97,16 @@ def test_the_plan_has_the_last_word(run, monkeypatch):
 
 
 def test_what_needs_the_whole_table_is_done_whole_at_any_size(run, monkeypatch):
+    """However the table is worked on, and with a trial and a page of what is refused."""
     monkeypatch.setattr("shoal.run.parts.admission.EXACT_CELLS", 0)
-    Path("plan.yaml").write_text(PLAN + "constraints: [b >= 0]\n")
-    assert run(*PROTECT)[0] == 0
-    assert Path("out/release/data.parquet").is_file()
-    Path("plan.yaml").write_text(PLAN + "constraints: [b >= 0]\nblock_size: 20000\n")
-    status, _, err = run(*PROTECT, "--overwrite")
-    assert status == 2
-    assert "On a table in parts, as 'exact: false' and block_size ask for: Edit rules (constraints)" in err
+    for setting in ("", "exact: false\n", "block_size: 20000\n"):
+        Path("plan.yaml").write_text(f"{PLAN}constraints: [b >= 0]\n{setting}")
+        assert run(*PROTECT, "--overwrite", "--dry-run")[0] == 0
+        assert run(*PROTECT, "--overwrite")[0] == 0
+        assert Path("out/release/data.parquet").is_file()
+    Path("plan.yaml").write_text(PLAN.replace("k: 3}]\nout", "k: 30}]\nout") + "constraints: [b >= 0]\n")
+    assert run(*PROTECT, "--overwrite", "--refusal", "why.html")[0] == 3
+    assert "refuted" in Path("why.html").read_text()
 
 
 @pytest.mark.parametrize("rule", ["", "constraints: [b >= 0]\n"])

@@ -7,7 +7,7 @@ import pytest
 import shoal
 from parts.conftest import whole_plan
 from shoal import audit
-from shoal.vocabulary.errors import DataError, FileError, PlanError, Refused, SchemaError
+from shoal.vocabulary.errors import DataError, FileError, Refused, SchemaError
 from shoal.vocabulary.registry import registered
 
 COLUMNS = {
@@ -189,10 +189,14 @@ def test_missing_cells_that_another_column_determines_are_refused(released, fold
         audit(folder_of(frame), plan, workers=1)
 
 
-def test_models_of_the_whole_table_are_refused(tmp_path):
-    plan = {"columns": COLUMNS, "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 3}], "exact": False}
-    with pytest.raises(PlanError, match="proved only on a whole table"):
-        audit(tmp_path, plan)
+def test_models_of_the_whole_table_are_judged_on_it(released, folder_of, monkeypatch):
+    plan = {"columns": COLUMNS, "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 1}]}
+    whole = audit(released, plan).verdicts
+    assert audit(folder_of(released), {**plan, "exact": False}, workers=1).verdicts == whole
+    monkeypatch.setattr("shoal.desk.given.FITS_ANYWHERE", 0)
+    monkeypatch.setattr("shoal.desk.given.BYTES_A_CELL", 1 << 30)
+    with pytest.raises(FileError, match=r"held whole.* more with --memory\. The requirement probabilistic-k-anonymity"):
+        audit(released, {**plan, "exact": False}, workers=1)
 
 
 def test_one_value_written_in_two_ways_is_left_to_memory(tmp_path):

@@ -18,7 +18,7 @@ from shoal.run.parts.steps import After, Run
 from shoal.table.parts.engine import HERE
 from shoal.table.parts.stage import ROW, Stage, write_part
 from shoal.table.step_result import StepResult
-from shoal.vocabulary.errors import FileError, PlanError, Refused
+from shoal.vocabulary.errors import FileError, Refused
 
 SEED = 1 << 70
 
@@ -272,9 +272,3 @@ def test_a_run_whose_disk_was_full_goes_on_without_another_search(folder_of, tmp
     protect(source, plan, tmp_path / "out", seed=SEED, workers=1)
     assert released(tmp_path / "out").equals(released(tmp_path / "whole"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "whole"]
-
-
-def test_requirements_of_the_step_are_for_memory(tmp_path):
-    step = {"mask": "suppress", "k": 2, "requirements": [{"method": "average-risk", "average": 0.2}]}
-    with pytest.raises(PlanError, match="every record by itself for its requirements"):
-        protect(tmp_path, plan_with(k=2) | {"steps": [step], "exact": False}, tmp_path / "out")

@@ -7,7 +7,7 @@ import pytest
 import shoal
 from parts.conftest import released, whole_plan
 from shoal import protect
-from shoal.vocabulary.errors import PlanError, Refused
+from shoal.vocabulary.errors import Refused
 
 TREE = {"nested": {"warm": ["red", "orange"], "cold": ["blue", "green"]}}
 SEED = 1 << 70
@@ -84,12 +84,6 @@ def test_steps_after_groups_take_the_labels_that_these_were_given(folder_of, tmp
     assert labels & {"warm", "0s", "5s", "10s", "*"} and 0 < len(whole) < 300
 
 
-@pytest.mark.parametrize("step", [{"recoding": "local"}, {"requirements": [{"method": "l-diversity", "l": 2}]}])
-def test_what_needs_every_record_is_refused(tmp_path, step):
-    with pytest.raises(PlanError, match=r"steps 1 \(generalise\) needs"):
-        protect(tmp_path, plan_with(**step) | {"exact": False}, tmp_path / "out")
-
-
 def test_no_recoding_is_a_refusal(folder_of, tmp_path):
     plan = plan_with(levels={"colour": [0, 0], "age": [0, 0]})
     with pytest.raises(Refused, match="no combination of levels"):
@@ -121,12 +115,6 @@ def test_records_are_dropped_as_in_the_whole_table(folder_of, tmp_path, missing,
     assert released(tmp_path / "out").sort(keys).equals(whole.table.frame.to_native().sort(keys))
     assert 0 < made.record["steps"][0]["records dropped"] < 1000
     assert made.record["steps"] == whole.record["steps"]
-
-
-def test_records_that_requirements_fail_on_are_for_memory(tmp_path):
-    step = {"mask": "suppress-records", "k": 2, "limit": 0.1, "requirements": [{"method": "l-diversity", "l": 2}]}
-    with pytest.raises(PlanError, match="the records that its requirements fail on"):
-        protect(tmp_path, plan_with() | {"steps": [step], "exact": False}, tmp_path / "out")
 
 
 def test_dropping_too_many_is_a_refusal(folder_of, tmp_path):

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-import re
 from decimal import Decimal
 
 import numpy as np
@@ -11,11 +10,10 @@ import pytest
 
 import dropped_decimal
 import shoal
-from parts.conftest import released, whole_plan
+from parts.conftest import ROLES, released, whole_plan
 from shoal import protect
-from shoal.release import WholeRelease
 from shoal.table.parts.session import workers_for
-from shoal.vocabulary.errors import FileError, ParameterError, PlanError, Refused
+from shoal.vocabulary.errors import FileError, ParameterError, Refused
 
 SEED = 1 << 70
 BY_CLASS = ("prosecutor", "sample-uniques", "marketer")
@@ -213,26 +211,6 @@ def test_a_requirement_that_fails_leaves_nothing(table, folder_of, plan, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"steps": [{"mask": "shuffle"}]}, r"steps 1 \(shuffle\) needs the whole table at once"),
-        ({"steps": [{"mask": "recode", "bins": 4, "columns": ["x"]}]}, "give cuts instead"),
-        ({"steps": [{"partition": "whole", "replace": "centroid"}]}, "near one another: consensus"),
-        (
-            {"requirements": [{"privacy": "probabilistic-k-anonymity", "k": 4}]},
-            "probabilistic-k-anonymity is proved only",
-        ),
-        ({"constraints": ["x <= 100"]}, "Edit rules"),
-        ({"output": {"format": "sav"}}, "parquet or csv"),
-        ({"output": {"format": "csv", "copies": 2}}, "copies must be 1"),
-    ],
-)
-def test_what_parts_cannot_do_is_refused_before_anything_is_read(plan, tmp_path, change, says):
-    with pytest.raises(PlanError, match=says):
-        protect(tmp_path / "nowhere", {**plan, **change, "exact": False}, tmp_path / "out")
-
-
 def test_bad_sizes_and_seeds_are_refused(plan, tmp_path):
     with pytest.raises(ParameterError, match="memory must be a size such as 6GB"):
         protect(tmp_path, plan, tmp_path / "out", memory="much")
@@ -240,13 +218,16 @@ def test_bad_sizes_and_seeds_are_refused(plan, tmp_path):
         protect(tmp_path, plan, tmp_path / "out", seed=-1)
 
 
+@pytest.mark.parametrize("scale", ["mad", "rank"])
 @pytest.mark.parametrize("column", ["x", "*"])
-def test_a_scale_that_needs_all_values_keeps_a_table_whole(table, plan, column):
+def test_a_scale_that_needs_all_values_has_them(table, plan, scale, column):
     columns = {name: role for name, role in plan["columns"].items() if name != "x"}
-    plan["columns"] = columns | {column: {"role": "quasi-identifier", "scale": "rank"}}
-    assert isinstance(protect(table(300), plan), WholeRelease)
-    with pytest.raises(PlanError, match=f"scale: rank of '{re.escape(column)}' needs all its values.*is held whole"):
-        protect(table(300), {**plan, "exact": False})
+    plan["columns"] = columns | {column: {"role": "quasi-identifier", "scale": scale}}
+    made = protect(table(300), {**plan, "exact": False}, seed=3, workers=1).to_frame()
+    whole = protect(table(300), whole_plan(plan), seed=3).to_frame()
+    usual = protect(table(300), whole_plan({**plan, "columns": ROLES}), seed=3).to_frame()
+    ours, theirs, other = (frame.sort(frame.columns) for frame in (made, whole, usual))
+    assert ours.equals(theirs) and not ours.equals(other)
 
 
 @pytest.mark.usefixtures("small_blocks")

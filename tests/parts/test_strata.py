@@ -11,7 +11,7 @@ from shoal import protect
 from shoal.mask.noise import Noise
 from shoal.table.joint_moments import JointMoments
 from shoal.table.microdata import Microdata
-from shoal.vocabulary.errors import DataError, PlanError
+from shoal.vocabulary.errors import DataError
 
 SEED = 1 << 70
 COLUMNS = {"x": "quasi-identifier", "y": "quasi-identifier", "region": "stratum", "row": "other"}
@@ -94,19 +94,6 @@ def test_values_keep_inside_the_range_of_the_whole(folder_of, tmp_path):
         assert frame[name].min() <= out[name].min()
         assert out[name].max() <= frame[name].max()
     assert out["x"].n_unique() == 3000
-
-
-@pytest.mark.parametrize(
-    ("how", "says"),
-    [
-        ({"kind": "sullivan"}, "ranks of all values"),
-        ({"exact": True}, "exact moments"),
-        ({"kind": "orthogonal"}, "kim"),
-    ],
-)
-def test_what_needs_all_records_is_refused(tmp_path, how, says):
-    with pytest.raises(PlanError, match=says):
-        protect(tmp_path, plan_of(**how) | {"exact": False}, tmp_path / "out")
 
 
 @pytest.mark.usefixtures("small_blocks")

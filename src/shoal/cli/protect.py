@@ -105,9 +105,10 @@ def _hold(terminal: Terminal, given: "Given", plan: "shoal.Plan", memory: str | 
     from shoal.run.parts.admission import whole_needed
     from shoal.table.parts.session import allowance
 
-    if given.in_parts(plan):
+    needed = whole_needed(plan)
+    if given.in_parts(plan) and not needed:
         return  # which the reading of parts does
-    table = given.in_memory(allowance(memory), whole_needed(plan))
+    table = given.in_memory(allowance(memory), needed)
     note_doubts(terminal, table, plan)
     terminal.say(
         f"Read {given.name}: {plural(len(table.frame), 'record')}, {plural(table.frame.width, 'column')} "

@@ -10,6 +10,7 @@ from shoal.desk.given import EngineName, Given
 from shoal.desk.in_parts import Workshop
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
+from shoal.run.parts.admission import whole_needed_to_judge
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
 from shoal.vocabulary.progress import Stage, shown
@@ -66,6 +67,7 @@ def audit(
     with shown(stage) as tell:
         if alone and given.in_parts(described):
             return audit_in_parts(given, described, Workshop(memory=allowed, workers=workers, engine=engine, tell=tell))
-        data = given.in_memory(allowed, [] if alone else ["Leave the original out."])
+        needed = whole_needed_to_judge(described) if alone else ["Leave the original out."]
+        data = given.in_memory(allowed, needed)
         before = original.frame if isinstance(original, Table) else original
         return audit_whole(data, described, original=before, private=private, seed=seed)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import narwhals.stable.v2 as nw
 
 from shoal.plan import Plan
-from shoal.run.parts.admission import EXACT_CELLS, is_for_parts
+from shoal.run.parts.admission import EXACT_CELLS, is_for_parts, whole_needed_to_judge
 from shoal.table.files.checksums import sha256_of, unchanging
 from shoal.table.files.csv_text import DELIMITERS
 from shoal.table.files.database import Database
@@ -171,8 +171,10 @@ class Given:
         return replace(source, name="the table", files=(), types_from_cells=types_from_cells)
 
     def in_parts(self, plan: Plan) -> bool:
-        """Whether the table is worked on in parts (see `is_for_parts`)."""
-        return is_for_parts(plan, lambda: self.cells, judged=self.judged)
+        """Whether the table is worked on in parts (see `is_for_parts`); a released one, if all can be judged so."""
+        if self.judged and whole_needed_to_judge(plan):
+            return False
+        return is_for_parts(plan, lambda: self.cells)
 
     def in_memory(self, memory: int, needed: Sequence[str]) -> Any:
         """The table in memory, unless it may need more there than may be used.
@@ -189,17 +191,31 @@ class Given:
         FileError
             If it may need more, naming the ways out.
         """
-        cells = self.cells
-        if cells > FITS_ANYWHERE and cells * BYTES_A_CELL > memory:
-            way = " ".join(needed) or (
-                "Or give the plan a block_size, as in block_size: 100000: then it works in parts, and forms groups in "
-                "blocks of near records."
-            )
-            raise FileError(
-                f"'{self.name}' may need {cells * BYTES_A_CELL >> 20:,} MB held whole, of which {memory >> 20:,} MB "
-                f"may be used. Allow more with --memory. {way}"
-            )
+        way = " ".join(needed) or (
+            "Or give the plan a block_size, as in block_size: 100000: then it works in parts, and forms groups in "
+            "blocks of near records."
+        )
+        check_fits(f"'{self.name}' may need {{}} held whole", self.cells, memory, way)
         return self.whole
+
+
+def check_fits(need: str, cells: int, memory: int, way: str) -> None:
+    """Refuse what may need more memory than may be used.
+
+    Parameters
+    ----------
+    need
+        The sentence that says what needs how much, with `{}` for how much.
+    cells
+        That are held at once.
+    way
+        What to do instead.
+    """
+    if cells > FITS_ANYWHERE and cells * BYTES_A_CELL > memory:
+        raise FileError(
+            f"{need.format(f'{cells * BYTES_A_CELL >> 20:,} MB')}, of which {memory >> 20:,} MB may be used. Allow "
+            f"more with --memory. {way}"
+        )
 
 
 def _most_cells(files: Sequence[Path]) -> int:

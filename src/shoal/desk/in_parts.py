@@ -11,20 +11,24 @@ from tempfile import mkdtemp
 from typing import Any
 from weakref import finalize
 
-from shoal.desk.given import EngineName, Given, engine_for
+from shoal.desk.given import EngineName, Given, check_fits, engine_for
 from shoal.desk.identity import identity
-from shoal.desk.whole import exact_measures
+from shoal.desk.whole import exact_measures, protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
-from shoal.release import LargeRelease
+from shoal.release import LargeRelease, Release, WholeRelease
 from shoal.release.directory import check_free
 from shoal.release.in_parts import write_release
+from shoal.release.publish import UNPROVED
+from shoal.run.parts.admission import columns_at_once, needed_at_once, whole_needed
+from shoal.run.parts.in_blocks import Runs
 from shoal.run.parts.journal import Journal
 from shoal.run.parts.outcome import carried_out
 from shoal.run.parts.steps import Run
 from shoal.table.files.atomic import atomic_directory, locked, resolved
+from shoal.table.files.table import Table
 from shoal.table.parts.session import session
-from shoal.vocabulary.errors import FileError, ShoalError
+from shoal.vocabulary.errors import FileError, Refused, ShoalError, plural
 from shoal.vocabulary.progress import Stage
 
 UNFINISHED = "unfinished"
@@ -49,61 +53,121 @@ class Workshop:
     tell: Stage
 
 
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """How a release is put in its place; as for `shoal.protect`."""
+
+    overwrite: bool = False
+    unproved: bool = False
+    frontier: Mapping[str, Any] | None = None
+
+
 def protect_in_parts(
-    given: Given,
-    plan: Plan,
-    out: Path,
-    seed: int | None,
-    workshop: Workshop,
-    *,
-    overwrite: bool = False,
-    frontier: Mapping[str, Any] | None = None,
-) -> LargeRelease:
+    given: Given, plan: Plan, out: Path, seed: int | None, workshop: Workshop, writing: Writing
+) -> Release:
     """Protect a table in parts, prove what the plan requires on the files as written, and put the release in its place.
 
-    The release is a directory of Parquet parts, or one CSV file. Parameters are those of `shoal.protect`.
+    The release is a directory of Parquet parts, or one CSV file; one file of any format where something of the plan
+    needs the table whole. Parameters are those of `shoal.protect`.
 
     Raises
     ------
     Refused
         If a requirement does not hold on the files as written, or a step refuses.
     InputError
-        If the table or the plan cannot be used.
+        If the table or the plan cannot be used, or what needs records at once needs more memory than may be used.
+    """
+    if whole_needed(plan):
+        return _written_whole(given, plan, out, seed, workshop, writing)
+    if not plan.requirements and not writing.unproved:
+        raise Refused(UNPROVED)
+    return _written_in_parts(given, plan, out, seed, workshop, writing)
+
+
+def _written_in_parts(
+    given: Given, plan: Plan, out: Path, seed: int | None, workshop: Workshop, writing: Writing
+) -> LargeRelease:
+    with _runs(given, plan, out, seed, workshop) as (run, entropy, connection):
+        journal = run(plan, entropy).journal
+        source = given.source(connection, lambda: journal.place("given", anew=True))
+        plan = _described(plan, source.columns)
+        _check_steps_fit(given, plan, workshop.memory)
+        done = carried_out(run(plan.ready, entropy), source)
+        exact = exact_measures(plan, done.accounts)
+        with atomic_directory(out, overwrite=writing.overwrite) as temporary:
+            release = write_release(done, plan, source, temporary, out, exact, writing.frontier)
+            check_free(out, overwrite=writing.overwrite)  # something may have been put there meanwhile
+    return release
+
+
+def _written_whole(
+    given: Given, plan: Plan, out: Path, seed: int | None, workshop: Workshop, writing: Writing
+) -> WholeRelease:
+    with _runs(given, plan, out, seed, workshop) as (run, entropy, _):
+        release = _of_the_whole(given, plan, entropy, workshop, run)
+        release.write(
+            out,
+            overwrite=writing.overwrite,
+            labels=given.whole if isinstance(given.whole, Table) else None,
+            frontier=writing.frontier,
+            unproved=writing.unproved,
+        )
+    return release
+
+
+def protect_in_parts_for_now(given: Given, plan: Plan, seed: int | None, workshop: Workshop) -> Release:
+    """The same with nothing written to stay: a `LargeRelease` lies in a temporary folder as long as it is there."""
+    folder = mkdtemp(prefix="shoal-")
+    out = Path(folder, "release")
+    try:
+        if whole_needed(plan):
+            with _runs(given, plan, out, seed, workshop) as (run, entropy, _):
+                return _of_the_whole(given, plan, entropy, workshop, run)
+        release = _written_in_parts(given, plan, out, seed, workshop, Writing())
+        finalize(release, rmtree, folder, ignore_errors=True)
+        return release
+    finally:
+        if not out.exists():
+            rmtree(folder, ignore_errors=True)
+
+
+def _of_the_whole(given: Given, plan: Plan, entropy: int, workshop: Workshop, run: Runs) -> WholeRelease:
+    """The release of a table that is held whole, its groups formed in blocks."""
+    data = given.in_memory(workshop.memory, whole_needed(plan))
+    return protect_whole(data, plan, seed=entropy, stage=workshop.tell, source=given.origin, run=run)
+
+
+def _check_steps_fit(given: Given, plan: Plan, memory: int) -> None:
+    """Refuse a plan of which a step needs more records at once than memory holds, before it is begun."""
+    columns = plan.schema.columns
+    for number, step in enumerate(plan.steps, 1):
+        if why := needed_at_once(step, plan):
+            wanted = columns_at_once(step, plan)
+            share = len(columns) if wanted is None else len(wanted & set(columns))
+            need = f"steps {number} ({step.name}) may need {{}} to hold the {plural(share, 'column')} that it looks at"
+            check_fits(need, given.cells * share // len(columns), memory, f"It {why}")
+
+
+@contextmanager
+def _runs(given: Given, plan: Plan, out: Path, seed: int | None, workshop: Workshop) -> Iterator[tuple[Runs, int, Any]]:
+    """What makes a run beside the place of its release, its seed, and a session of DuckDB.
+
+    A run of another seed than this, as for a further copy, has a folder inside that of the run.
     """
     place = resolved(out).with_name(f".{out.name}.{UNFINISHED}")
     at_work = engine_for(given.data, workshop.engine, place, workshop.memory, workshop.workers)
     with _with_parents(place), _alone(place), session(workshop.memory, place / "spill") as connection:
         journal, entropy = _journal(place, identity(plan, given.files, given.reading, at_work.name), seed)
-        with _left_to_go_on(journal):
-            source = given.source(connection, lambda: journal.place("given", anew=True))
-            plan = _described(plan, source.columns)
-            run = Run(
-                plan=plan.ready,
-                entropy=entropy,
-                journal=journal,
-                engine=at_work,
-                memory=workshop.memory,
-                tell=workshop.tell,
+
+        def run(plan: Plan, of: int) -> Run:
+            inside = journal if of == entropy else Journal(folder=journal.place(f"copy-{of}"))
+            return Run(
+                plan=plan, entropy=of, journal=inside, engine=at_work, memory=workshop.memory, tell=workshop.tell
             )
-            done = carried_out(run, source)
-            exact = exact_measures(plan, done.accounts)
-            with atomic_directory(out, overwrite=overwrite) as temporary:
-                release = write_release(done, plan, source, temporary, out, exact, frontier)
-                check_free(out, overwrite=overwrite)  # something may have been put there meanwhile
+
+        with _left_to_go_on(journal):
+            yield run, entropy, connection
         journal.remove()
-    return release
-
-
-def protect_in_parts_for_now(given: Given, plan: Plan, seed: int | None, workshop: Workshop) -> LargeRelease:
-    """The same in a temporary folder, which is there as long as the release is; `write` puts a copy in its place."""
-    folder = mkdtemp(prefix="shoal-")
-    try:
-        release = protect_in_parts(given, plan, Path(folder, "release"), seed, workshop)
-    except BaseException:
-        rmtree(folder, ignore_errors=True)
-        raise
-    finalize(release, rmtree, folder, ignore_errors=True)
-    return release
 
 
 def _described(plan: Plan, columns: Sequence[str]) -> Plan:

@@ -5,18 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from shoal.desk.given import EngineName, Given
-from shoal.desk.in_parts import Workshop, protect_in_parts, protect_in_parts_for_now
+from shoal.desk.in_parts import Workshop, Writing, protect_in_parts, protect_in_parts_for_now
 from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.release import Release
 from shoal.release.directory import check_free, check_writable
-from shoal.release.publish import UNPROVED
 from shoal.run.carry_out import check_seed
 from shoal.run.parts.admission import whole_needed
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
-from shoal.vocabulary.errors import Refused
 from shoal.vocabulary.progress import Stage, shown
 
 
@@ -39,9 +37,11 @@ def protect(
 ) -> Release:
     """Protect a table as a plan says, and prove what the plan requires.
 
-    A table of up to 20 million cells is held whole, a larger one worked on in parts where its plan can be carried out
-    so; `exact` and `block_size` in the plan choose otherwise. Neither memory, workers nor engine changes a byte of what
-    is released. A run in parts that was killed is taken up by the same call: it goes on from what it had finished.
+    A table of up to 20 million cells is held whole, a larger one worked on in parts, its groups formed in blocks of
+    near records; `exact` and `block_size` in the plan choose otherwise. What a plan asks for that parts cannot do, such
+    as a bound on a measure, is done on the whole table, if it fits into memory. Neither memory, workers nor engine
+    changes a byte of what is released. A run in parts that was killed is taken up by the same call: it goes on from
+    what it had finished.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def protect(
         Makes the release repeatable; drawn from the operating system where none is given. Treat it as a
         secret: whoever knows it can undo random masking. A run that is taken up keeps its own.
     memory
-        Bytes that may be used, as a number or as in "6GB"; half of the machine's by default. A table that needs more
-        whole is refused; in parts, the more, the more processes work side by side.
+        Bytes that may be used, as a number or as in "6GB"; half of the machine's by default. What needs more at once
+        is refused; in parts, the more, the more processes work side by side.
     workers
         Processes at most that work on parts; as many as there are processors by default.
     engine
@@ -82,7 +82,7 @@ def protect(
 
     Returns
     -------
-    A release on which every requirement was proved: a `LargeRelease` where the table was worked on in parts.
+    A release on which every requirement was proved: a `LargeRelease` where no more than parts of it were held at once.
 
     Raises
     ------
@@ -105,9 +105,8 @@ def protect(
             how = Workshop(memory=allowed, workers=workers, engine=engine, tell=tell)
             if out is None:
                 return protect_in_parts_for_now(given, described, seed, how)
-            if not described.requirements and not unproved:
-                raise Refused(UNPROVED)
-            return protect_in_parts(given, described, Path(out), seed, how, overwrite=overwrite, frontier=frontier)
+            writing = Writing(overwrite=overwrite, unproved=unproved, frontier=frontier)
+            return protect_in_parts(given, described, Path(out), seed, how, writing)
         data = given.in_memory(allowed, whole_needed(described))
         release = protect_whole(data, described, seed=seed, stage=tell, source=source or given.origin)
     if out is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from shoal.release.advice import advice_on
 from shoal.release.evidence_file import private_evidence
 from shoal.release.publish import publish
 from shoal.run.carry_out import Outcome, carry_out, taken_by
+from shoal.run.parts.in_blocks import Runs
 from shoal.run.privacy_spent import private_steps
 from shoal.table.microdata import Microdata
 from shoal.table.step_result import StepAccount
@@ -33,31 +35,34 @@ def protect_whole(
     seed: int | None = None,
     stage: Stage | None = None,
     source: Mapping[str, Any] | None = None,
+    run: Runs | None = None,
 ) -> WholeRelease:
-    """Protect a table that is held whole, and prove what the plan requires; parameters as for `shoal.protect`."""
+    """Protect a table that is held whole, and prove what the plan requires.
+
+    `run` is as for `carry_out`, the other parameters are as for `shoal.protect`.
+    """
     with shown(stage) as tell:
-        return _copies(table, plan, seed, tell, source)
+        return _copies(table, plan, seed, tell, source, run)
 
 
 def _copies(
-    table: Any, described: Plan, seed: int | None, stage: Stage, source: Mapping[str, Any] | None
+    table: Any, described: Plan, seed: int | None, stage: Stage, source: Mapping[str, Any] | None, run: Runs | None
 ) -> WholeRelease:
     """The release, with its further copies."""
     admit(described)
+    make = partial(_made, table, described, stage=stage, source=source, run=run)
     if described.output.copies > 1 and private_steps(described):
         raise ParameterError(
             "output: copies must be 1 where a step spends differential privacy, as every copy spends it anew. Release "
             "one table, or take the private noise out of the plan."
         )
-    first = _made(table, described, seed, stage, source)
+    first = make(seed)
     if described.output.copies == 1:
         return first
     seeds = [_seed_of_copy(first.account.seed, number) for number in range(1, described.output.copies)]
-    further = tuple(_made(table, described, seed, stage, source) for seed in seeds)
+    further = tuple(make(seed) for seed in seeds)
     if fractional := _of_two_types((first, *further)):  # one codebook is for all copies
-        first, *others = (
-            _made(table, described, seed, stage, source, fractional) for seed in (first.account.seed, *seeds)
-        )
+        first, *others = (make(seed, fractional=fractional) for seed in (first.account.seed, *seeds))
         further = tuple(others)
     return replace(first, further=further, record={**first.record, "seeds of further copies": seeds})
 
@@ -80,12 +85,14 @@ def _made(
     table: Any,
     plan: Plan,
     seed: int | None,
+    *,
     stage: Stage,
     source: Mapping[str, Any] | None,
+    run: Runs | None,
     fractional: Collection[str] = (),
 ) -> WholeRelease:
     """One release, proved."""
-    done = carry_out(table, plan, seed, stage, fractional)
+    done = carry_out(table, plan, seed, stage, fractional, run)
     verdicts = tuple(done.verdicts())
     if not all(verdict.holds for verdict in verdicts):
         refused = _release(done, Evidence(verdicts=verdicts, findings=(), of_records=done.of_records), (), source)

@@ -6,9 +6,9 @@ out; the records become a table again. Only that table is judged, as it would be
 """
 
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -26,11 +26,14 @@ from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.plan.files import with_files
-from shoal.plan.steps import Step
+from shoal.plan.steps import PartitionStep, Step
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.run.course import Course, concluded
+from shoal.run.one_step import facts_after, result_of
+from shoal.run.parts.admission import needed_at_once
+from shoal.run.parts.in_blocks import Runs, formed_in_blocks
 from shoal.run.privacy_spent import check_accounted, private_steps, spent
 from shoal.table.files.table import Table
 from shoal.table.hierarchy import Hierarchy
@@ -39,11 +42,13 @@ from shoal.table.microdata import Microdata
 from shoal.table.partition import Partition
 from shoal.table.records import Records
 from shoal.table.schema import Schema
-from shoal.table.step_result import StepAccount, StepTrace, groups_by_column, last_partition
-from shoal.vocabulary.errors import DataError, ParameterError, Refused
-from shoal.vocabulary.facts import unbounded
+from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
+from shoal.vocabulary.errors import DataError, ParameterError
 from shoal.vocabulary.progress import Stage
 from shoal.vocabulary.registry import registered
+
+InBlocks = Callable[[int, PartitionStep, Records], StepResult]
+"""Carries a step, by its number, out on records in blocks."""
 
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
 """Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
@@ -130,7 +135,12 @@ class Outcome:
 
 
 def carry_out(
-    table: Any, plan: Plan, seed: int | None, stage: Stage | None, fractional: Collection[str] = ()
+    table: Any,
+    plan: Plan,
+    seed: int | None,
+    stage: Stage | None,
+    fractional: Collection[str] = (),
+    run: Runs | None = None,
 ) -> Outcome:
     """Carry a plan out on a table; parameters as in `shoal.protect`.
 
@@ -138,6 +148,8 @@ def carry_out(
     ----------
     fractional
         Columns that stay floats though all their released cells are whole, as in another copy they are not.
+    run
+        Makes the run in which groups are formed in blocks; None where they are formed of the whole table.
 
     Raises
     ------
@@ -148,30 +160,24 @@ def carry_out(
     original = microdata(table, plan)
     plan = plan.covering(original.frame.columns)
     admit(plan)
-    if not len(original):
-        raise DataError("The table has no records. A release needs at least one.")
     check_seed(seed)
     entropy = secrets.randbits(128) if seed is None else int(seed)
-    before = original.records
-    if not len(before):
-        raise DataError(
-            "No record is left after those with missing values were dropped. "
-            "Set missing: impute, category or keep for the columns that lack values."
-        )
+    before = _known_records(original)
     ready = plan.ready
     constraints = Constraints.parse(plan.constraints, before)
     check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
+    in_blocks = None if run is None else partial(formed_in_blocks, run(ready, entropy), original)
     for number, step in enumerate(ready.steps):
-        course = _after_step(course, step, ready, keyed_generator(entropy, number), tell)
+        course = _after_step(course, step, ready, keyed_generator(entropy, number), tell, in_blocks)
         if step.own_cells:  # lengths taken from cells without noise would not be paid for
             constraints = constraints.in_units_of(course.records)
     if loss := spent(result.facts for result in course.results):
         course = course.with_account("privacy loss", loss)
     course = concluded(course, before, ready, constraints, entropy)
+    typed = isinstance(table, Table) and table.types_from_cells
     rebuilt = original.rebuild(course.records).without_metadata()
-    if isinstance(table, Table) and table.types_from_cells:
-        rebuilt = rebuilt.with_whole_numbers(fractional)
+    rebuilt = rebuilt.with_whole_numbers(fractional) if typed else rebuilt
     schema = _in_order(plan.schema, course.records, rebuilt)
     finished = Microdata.finished(rebuilt.native, schema)
     released = replace(finished.encoded, rows=course.records.rows)
@@ -189,6 +195,18 @@ def carry_out(
         released=with_trees(released, loaded),
         trees=loaded,
     )
+
+
+def _known_records(original: Microdata) -> Records:
+    """The records of a table that came in, of which there must be some."""
+    if not len(original):
+        raise DataError("The table has no records. A release needs at least one.")
+    if not len(original.records):
+        raise DataError(
+            "No record is left after those with missing values were dropped. "
+            "Set missing: impute, category or keep for the columns that lack values."
+        )
+    return original.records
 
 
 def check_seed(seed: int | None) -> None:
@@ -229,27 +247,18 @@ def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
     return course.with_account("input constraints", change.facts)  # whether or not a rule was broken, which is private
 
 
-def _after_step(course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: Stage) -> Course:
-    """One step carried out."""
-    tell(step.name, 0.0)
-    columns = step.changes(plan.schema)
-    blanks = getattr(step.method, "blanks_cells", False)  # beside what nobody will see no cell need be blanked
-    named = {name for model in getattr(step.method, "requirements", ()) for name in model.identifiers}
-    hidden = (plan.unreleased & set(course.records.names())) - set(columns) - named if blanks else set()
-    seen = course.records.without(hidden)
-    result = step.carry_out(seen, columns, rng, lambda fraction: tell(step.name, fraction))
-    if hidden:
-        records = result.records.with_variables(*(course.records[name] for name in sorted(hidden)))
-        result = replace(result, records=records)
-    tell(step.name, 1.0)
-    if not len(result.records):
-        raise Refused(
-            f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
-        )
-    imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
-    facts = unbounded(result.facts) if imputed or course.accounts else result.facts
-    course = replace(course, records=result.records, results=(*course.results, result))
-    return course.with_account(step.name, facts, columns, len(course.results) - 1)
+def _after_step(
+    course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: Stage, in_blocks: InBlocks | None
+) -> Course:
+    """One step carried out, its groups formed in blocks where they may be."""
+    number = len(course.results)
+    if in_blocks is not None and isinstance(step, PartitionStep) and not needed_at_once(step, plan):
+        result = in_blocks(number, step, course.records)
+    else:
+        result = result_of(step, course.records, step.changes(plan.schema), plan, rng, tell)
+    facts = facts_after(plan, result.facts, course.accounts)
+    after = replace(course, records=result.records, results=(*course.results, result))
+    return after.with_account(step.name, facts, step.changes(plan.schema), number)
 
 
 def pair_of(

@@ -187,6 +187,13 @@ class Schema(RootModel[dict[str, Column]]):
             return self
         return Schema({**self.columns, **{name: others for name in present if name not in self.columns}})
 
+    @property
+    def unrounded(self) -> "Schema":
+        """The same without the decimals that columns are rounded to, which is done once, at the end."""
+        return Schema.model_construct(
+            root={name: column.model_copy(update={"decimals": None}) for name, column in self.root.items()}
+        )
+
     @model_validator(mode="before")
     @classmethod
     def _names_are_text(cls, value: Any) -> Any:

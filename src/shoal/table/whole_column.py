@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arrays import Floats, Longs
+from shoal.table.schema import Scale
+from shoal.table.standardisation import MAD_TO_SD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,9 +29,28 @@ class WholeColumn:
     values: NDArray[Any] | None = None
     counts: Longs | None = None  # Shape (m,); how often each occurs
     missing: int = 0  # Records without a value
+    ranked: bool = False  # True if numbers are standardised by their ranks among the values, which were counted
+
+    def scaled(self, scale: Scale) -> "WholeColumn":
+        """The same, whose values were counted, standardised by their ranks or their median absolute deviation."""
+        if scale == "rank" or self.values is None or self.counts is None:
+            return replace(self, ranked=True)
+        middle = _median(self.values, self.counts)
+        apart = np.abs(self.values - middle)
+        order = np.argsort(apart)
+        mean = float(np.average(self.values, weights=self.counts))
+        spread = MAD_TO_SD * _median(apart[order], self.counts[order])
+        if not spread:
+            squares = float((self.counts * (self.values - mean) ** 2).sum())
+            spread = float(np.sqrt(squares / max(int(self.counts.sum()) - 1, 1)))
+        return replace(self, centre=mean, spread=spread)
 
     def standardised(self, x: Floats) -> Floats:
         """Numbers of the column on the scale of the whole."""
+        if self.ranked and self.values is not None and self.counts is not None:
+            below = np.append(0, np.cumsum(self.counts))
+            left, right = (below[np.searchsorted(self.values, x, side)] for side in ("left", "right"))
+            return np.asarray((left + right - 1) / (2.0 * max(int(below[-1]) - 1, 1)))
         return np.asarray((x - self.centre) / self.spread) if self.spread > 0 else np.zeros(len(x))
 
     @property
@@ -55,3 +76,9 @@ class WholeColumn:
         if len(values) and not np.array_equal(self.values[there], values, equal_nan=values.dtype.kind == "f"):
             raise ValueError("A part holds a value that the whole column does not have.")
         return self.values, place, self.counts
+
+
+def _median(values: Floats, counts: Longs) -> float:
+    """The median of ascending values, each of which occurs so often."""
+    ends = np.cumsum(counts)
+    return float(values[np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], "right")].mean())

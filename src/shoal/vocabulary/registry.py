@@ -64,7 +64,7 @@ SCALE_NAMES: Mapping[Scales, str] = {
     "sorting": "by sorting, range of values by range, with the ranks of the whole table",
     "classes": "class by class, exactly",
     "sample": "on a random sample of whole classes, with an interval",
-    "memory": "only on a whole table",
+    "memory": "on all records at once, which memory must hold",
 }
 """How a method works on a table in parts; declared as `scales` by a method or for its kind."""
 

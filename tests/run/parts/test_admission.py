@@ -1,6 +1,4 @@
-"""A plan and the size of the table decide whether it is worked on in parts; who asks for more hears all that is in the
-way.
-"""
+"""A plan and the size of the table decide whether it is worked on in parts; what needs records at once is known."""
 
 import re
 from typing import Any
@@ -8,8 +6,15 @@ from typing import Any
 import pytest
 
 from shoal.plan import Plan
-from shoal.run.parts.admission import EXACT_CELLS, class_models, is_for_parts, whole_needed
-from shoal.vocabulary.errors import PlanError
+from shoal.run.parts.admission import (
+    EXACT_CELLS,
+    class_models,
+    columns_at_once,
+    is_for_parts,
+    needed_at_once,
+    whole_needed,
+    whole_needed_to_judge,
+)
 
 COLUMNS = {"id": "identifier", "age": "quasi-identifier", "pay": "confidential"}
 BLOCKS: dict[str, Any] = {"partition": "mdav", "k": 3}
@@ -20,44 +25,75 @@ FITTING: dict[str, Any] = {
 }
 
 
-def needed(**changes: Any) -> list[str]:
-    return whole_needed(Plan.of({**FITTING, **changes}))
+def of_steps(plan: Plan) -> list[str]:
+    return [why for step in plan.steps if (why := needed_at_once(step, plan))]
 
 
-def test_nothing_is_in_the_way_of_blocks_rows_and_classes() -> None:
+def test_blocks_rows_and_classes_need_no_records_at_once() -> None:
     for output in ({"format": "csv"}, {"format": "parquet"}):
-        assert needed(output=output) == []
+        plan = Plan.of({**FITTING, "output": output})
+        assert whole_needed(plan) == of_steps(plan) == []
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (
-            {"steps": [BLOCKS, {"partition": "whole"}]},
-            "steps 2 (whole + centroid) needs the whole table at once for whole",
-        ),
-        ({"steps": [{**BLOCKS, "unit": "id"}]}, "to form groups of values of 'id'."),
-        ({"steps": [{**BLOCKS, "small_strata": "merge"}]}, "unites small strata"),
-        ({"steps": [{"mask": "shuffle"}]}, "needs the whole table at once."),
         ({"requirements": [{"privacy": "probabilistic-k-anonymity", "k": 2}]}, "is proved only on a whole table"),
-        ({"requirements": [{"privacy": "k-anonymity", "k": 2, "unit": "id"}]}, "counted only where it is released"),
+        ({"requirements": [{"utility": "sse", "at most": 9}]}, "A bound on sse"),
+        ({"requirements": [{"privacy": "k-anonymity", "k": 2, "unit": "id"}]}, "counted only in a whole table"),
         ({"constraints": ["pay >= 0"]}, "Edit rules (constraints)"),
-        ({"output": {"copies": 2}}, "copies must be 1"),
-        ({"output": {"format": "xlsx"}}, "it is xlsx."),
-        ({"columns": {**COLUMNS, "sex": {"role": "other", "missing": "category"}}}, "missing: category"),
+        ({"output": {"copies": 2}}, "copies: 1"),
+        ({"output": {"format": "xlsx"}}, "format xlsx"),
+        ({"steps": [{"mask": "laplace", "epsilon": 1, "bounds": {"pay": [0, 9]}, "columns": ["pay"]}]}, "of laplace"),
     ],
 )
-def test_each_thing_in_the_way_is_named_once(changes: dict[str, Any], sentence: str) -> None:
-    (problem,) = needed(**changes)
-    assert sentence in problem
+def test_each_section_and_requirement_that_needs_the_whole_table_is_named_once(
+    changes: dict[str, Any], sentence: str
+) -> None:
+    (needed,) = whole_needed(Plan.of({**FITTING, **changes}))
+    assert sentence in needed
+
+
+@pytest.mark.parametrize(
+    ("step", "columns", "sentence"),
+    [
+        ({"partition": "whole"}, {}, "needs all records at once for whole"),
+        ({**BLOCKS, "unit": "id"}, {}, "groups of values of 'id'"),
+        ({**BLOCKS, "small_strata": "merge"}, {}, "unites small strata"),
+        ({"mask": "shuffle"}, {}, "needs all records at once."),
+        ({"mask": "recode", "bins": 3, "columns": ["age"]}, {}, "give cuts instead"),
+        (BLOCKS, {"sex": {"role": "other", "missing": "category"}}, "'sex', whose missing cells are a category"),
+    ],
+)
+def test_each_step_that_needs_records_at_once_says_why(
+    step: dict[str, Any], columns: dict[str, Any], sentence: str
+) -> None:
+    plan = Plan.of({**FITTING, "columns": {**COLUMNS, **columns}, "steps": [step]})
+    (why,) = of_steps(plan)
+    assert sentence in why
+    assert whole_needed(plan) == []
+
+
+def test_a_mask_that_says_what_it_reads_gathers_no_more() -> None:
+    of_two, of_all, groups = Plan.of(
+        {
+            **FITTING,
+            "columns": {**COLUMNS, "area": "stratum", "note": "other"},
+            "steps": [{"mask": "pram", "columns": ["pay"]}, {"mask": "shuffle"}, {"partition": "whole"}],
+        }
+    ).steps
+    plan = Plan.of({**FITTING, "columns": {**COLUMNS, "area": "stratum", "note": "other"}})
+    assert columns_at_once(of_two, plan) == {"pay", "area"}
+    assert columns_at_once(of_all, plan) is None
+    assert columns_at_once(groups, plan) is None
 
 
 def test_methods_that_would_do_are_named_with_how_they_work() -> None:
-    (problem,) = needed(steps=[{"partition": "whole"}])
-    assert "consensus" in problem and " mdav" in problem and " whole" not in problem.split("These work")[1]
-    (problem,) = needed(steps=[{"mask": "shuffle"}])
-    assert {"noise", "generalise", "rank-swap"} <= set(re.findall(r"[\w-]+", problem))
-    assert " or " in problem and "shuffle" not in problem.split("These work")[1]
+    (why,) = of_steps(Plan.of({**FITTING, "steps": [{"partition": "whole"}]}))
+    assert "consensus" in why and " mdav" in why and " whole" not in why.split("These work")[1]
+    (why,) = of_steps(Plan.of({**FITTING, "steps": [{"mask": "shuffle"}]}))
+    assert {"noise", "generalise", "rank-swap"} <= set(re.findall(r"[\w-]+", why))
+    assert " or " in why and "shuffle" not in why.split("These work")[1]
 
 
 def cells(count: int) -> Any:
@@ -68,28 +104,23 @@ def unasked() -> int:
     raise AssertionError("the plan says it, so nothing is counted")
 
 
-def test_the_plan_decides_and_else_the_number_of_cells() -> None:
-    plan = Plan.of(FITTING)
-    assert not is_for_parts(plan, cells(EXACT_CELLS))
-    assert is_for_parts(plan, cells(EXACT_CELLS + 1))
-    assert not is_for_parts(Plan.of({**FITTING, "exact": True}), unasked)
-    assert is_for_parts(Plan.of({**FITTING, "exact": False}), unasked)
-    assert is_for_parts(Plan.of({**FITTING, "block_size": 10_000}), unasked)
+WHOLE: dict[str, Any] = {**FITTING, "constraints": ["pay >= 0"], "output": {"copies": 2}}
 
 
-def test_what_needs_the_whole_table_gets_it_unless_parts_are_asked_for() -> None:
-    whole = {**FITTING, "constraints": ["pay >= 0"], "output": {"copies": 2}}
-    assert not is_for_parts(Plan.of(whole), cells(EXACT_CELLS + 1))
-    with pytest.raises(PlanError, match=r"Edit rules .* output: copies must be 1"):
-        is_for_parts(Plan.of({**whole, "exact": False}), unasked)
+@pytest.mark.parametrize("sections", [FITTING, WHOLE], ids=["fitting", "whole"])
+def test_the_plan_decides_and_else_the_number_of_cells_whatever_it_contains(sections: dict[str, Any]) -> None:
+    assert not is_for_parts(Plan.of(sections), cells(EXACT_CELLS))
+    assert is_for_parts(Plan.of(sections), cells(EXACT_CELLS + 1))
+    assert not is_for_parts(Plan.of({**sections, "exact": True}), unasked)
+    assert is_for_parts(Plan.of({**sections, "exact": False}), unasked)
+    assert is_for_parts(Plan.of({**sections, "block_size": 10_000}), unasked)
 
 
 def test_steps_and_files_are_in_nobodys_way_where_a_release_is_judged() -> None:
-    made = Plan.of({**FITTING, "exact": False, "output": {"copies": 2}})
-    assert is_for_parts(made, unasked, judged=True)
-    unproved = Plan.of({**FITTING, "exact": False, "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 2}]})
-    with pytest.raises(PlanError, match="is proved only on a whole table"):
-        is_for_parts(unproved, unasked, judged=True)
+    assert whole_needed_to_judge(Plan.of(WHOLE)) == []
+    asked = [{"privacy": "k-anonymity", "k": 3}, {"privacy": "probabilistic-k-anonymity", "k": 2}]
+    (needed,) = whole_needed_to_judge(Plan.of({**WHOLE, "requirements": asked}))
+    assert "probabilistic-k-anonymity is proved only on a whole table" in needed
 
 
 def test_requirements_on_classes_are_those_that_are_proved_class_by_class() -> None:

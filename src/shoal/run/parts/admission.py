@@ -1,65 +1,48 @@
-"""Which tables are worked on in parts, and what a plan may ask of them; said before a record is read."""
+"""Which tables are worked on in parts, and what of a plan needs records at once that parts do not hold together."""
 
 from collections.abc import Callable, Iterator
 
 from shoal.plan import Plan
-from shoal.plan.steps import MaskStep, PartitionStep, Step
+from shoal.plan.steps import PartitionStep, Step
 from shoal.privacy.base import ClassModel
 from shoal.privacy.gate import Gate
-from shoal.table.schema import ALL_OTHERS
-from shoal.vocabulary.errors import PlanError
+from shoal.run.privacy_spent import private_steps
 from shoal.vocabulary.registry import SCALE_NAMES, Scales, registered
 
 EXACT_CELLS = 20_000_000
 """Cells (records times columns) of a table that is held whole where its plan does not say how it is to be worked on."""
 
 FORMATS = ("parquet", "csv")
-
-OF_RANKS = ("mad", "rank")
-"""Standardisations that means, variances and ends of columns are not enough for."""
-
-WHOSE = (
-    "Hold the table whole (exact: true), or give the column the role household, which leaves as a new number, and say "
-    "unit: household."
-)
-"""What to do where an identifier says whose records are whose."""
+"""Of files that are written part by part."""
 
 
-def is_for_parts(plan: Plan, cells: Callable[[], int], *, judged: bool = False) -> bool:
+def is_for_parts(plan: Plan, cells: Callable[[], int]) -> bool:
     """Whether a table is worked on in parts: as the plan says, else by its size, never by who works on it or where.
 
-    Up to `EXACT_CELLS` cells a table is held whole and groups are formed exactly. Beyond, it is worked on in parts
-    where all that the plan asks for can be done so; groups are formed in blocks of near records, which costs a little
-    loss.
+    Up to `EXACT_CELLS` cells a table is held whole and groups are formed exactly. Beyond, it is worked on in parts and
+    groups are formed in blocks of near records, which costs a little loss.
 
     Parameters
     ----------
     cells
         Called for the records times the columns of the table, where the plan leaves the choice to them.
-    judged
-        Whether the table is a released one, on which no step is carried out.
-
-    Raises
-    ------
-    PlanError
-        If the plan asks for parts, and for what needs the whole table, naming each step or section.
     """
-    if plan.exact:
-        return False
-    problems = list(_requirements(plan)) if judged else whole_needed(plan)
     if plan.exact is None and plan.block_size is None:
-        return not problems and cells() > EXACT_CELLS
-    if problems:
-        raise PlanError(
-            f"On a table in parts, as 'exact: false' and block_size ask for: {' '.join(problems)} Or leave exact and "
-            f"block_size out: a table that is held whole can do all of this."
-        )
-    return True
+        return cells() > EXACT_CELLS
+    return not plan.exact
 
 
 def whole_needed(plan: Plan) -> list[str]:
-    """The steps, sections and requirements of a plan that need the whole table at once, each in a sentence."""
-    return [*_steps(plan), *_sections(plan), *_requirements(plan)]
+    """The sections and requirements for which a table must be held whole, each in a sentence.
+
+    Its groups are still formed in blocks where the table is one for parts.
+    """
+    return [*_sections(plan), *whole_needed_to_judge(plan)]
+
+
+def whole_needed_to_judge(plan: Plan) -> list[str]:
+    """The requirements that are proved only on a table held whole, each in a sentence."""
+    return list(_requirements(plan))
 
 
 def class_models(plan: Plan) -> list[ClassModel]:
@@ -67,28 +50,29 @@ def class_models(plan: Plan) -> list[ClassModel]:
     return [model for model in plan.requirements if isinstance(model, ClassModel)]
 
 
-def _steps(plan: Plan) -> Iterator[str]:
-    for number, step in enumerate(plan.steps, 1):
-        if why := _whole_needed(step):
-            yield f"steps {number} ({step.name}) {why}"
-
-
-def _whole_needed(step: Step) -> str:
-    """Why a step cannot be carried out in parts; empty if it can."""
+def needed_at_once(step: Step, plan: Plan) -> str:
+    """Why a step needs all records of its columns at once, and what would not; empty if it works in parts."""
+    columns = plan.schema.columns
+    looked_at = columns if isinstance(step, PartitionStep) else set(columns) & set(step.changes(plan.schema))
+    if own := [name for name in looked_at if columns[name].missing == "category"]:
+        return f"needs all of '{own[0]}', whose missing cells are a category. Set missing: drop, impute or keep."
     if isinstance(step, PartitionStep):
         if step.identifiers:
-            return f"needs the whole table at once to form groups of values of '{step.identifiers[0]}'. {WHOSE}"
+            return f"forms groups of values of '{step.identifiers[0]}'. Say unit: household, or record."
         if step.small_strata == "merge":
-            return "unites small strata, which parts cannot see. Recode the stratum column first."
+            return "unites small strata. Recode the stratum column first."
         slow = [m.method_name for m in (step.method, step.replace) if m.scales != "blocks"]
-        return f"needs the whole table at once for {slow[0]}. {_instead('partition', 'blocks')}" if slow else ""
-    if isinstance(step, MaskStep):
-        scales = step.method.scales
-        if scales == "memory":
-            return f"needs the whole table at once. {_instead('mask', 'rows', 'combinations', 'sorting')}"
-        needed = step.method.whole_needed
-        return f"needs {needed}." if needed else ""
-    return "is of a kind that is not known here."
+        return f"needs all records at once for {slow[0]}. {_instead('partition', 'blocks')}" if slow else ""
+    if step.method.scales == "memory":
+        return f"needs all records at once. {_instead('mask', 'rows', 'combinations', 'sorting')}"
+    needed = step.method.whole_needed
+    return f"needs {needed}." if needed else ""
+
+
+def columns_at_once(step: Step, plan: Plan) -> set[str] | None:
+    """The columns that such a step looks at; None for all."""
+    reads = None if isinstance(step, PartitionStep) else step.trace(plan.schema).reads
+    return None if reads is None else {*reads, *step.changes(plan.schema)}
 
 
 def _instead(kind: str, *scales: Scales) -> str:
@@ -106,19 +90,18 @@ def _requirements(plan: Plan) -> Iterator[str]:
             provable = ", ".join(entry.name for entry in registered("privacy") if entry.cls.scales == "classes")
             yield f"The requirement {model.method_name} is proved only on a whole table; on any are: {provable}."
         elif unseen := [name for name in model.identifiers if name not in plan.pseudonyms]:
-            yield f"The values of '{unseen[0]}' are counted only where it is released. {WHOSE}"
+            yield f"The values of '{unseen[0]}' are counted only in a whole table. Say unit: household, or record."
 
 
 def _sections(plan: Plan) -> Iterator[str]:
     if plan.constraints:
         yield "Edit rules (constraints) are restored only in a whole table. Leave them out."
     if plan.output.copies != 1:
-        yield "output: copies must be 1. Release one table."
+        yield "Several copies are made only of a whole table. Set output: {copies: 1}."
     if plan.output.format not in FORMATS:
-        yield f"output: format must be parquet or csv; it is {plan.output.format}."
-    columns = {**plan.schema.columns, ALL_OTHERS: plan.schema.all_others}
-    for name, column in columns.items():
-        if column is not None and column.scale in OF_RANKS and column.level in (None, "continuous"):
-            yield f"scale: {column.scale} of '{name}' needs all its values at once. Set scale: sd or range."
-    if "category" in {column.missing_policy for column in plan.schema.columns.values()}:
-        yield "missing: category is for whole tables. Set missing: drop, impute or keep."
+        yield f"A file of the format {plan.output.format} is written only of a whole table. Choose parquet or csv."
+    for measure in plan.measures:
+        if measure.scales == "memory":
+            yield f"{measure.method_name} is measured only on a whole table. Leave it out."
+    for step in private_steps(plan):
+        yield f"The privacy loss of {step.name} is accounted for only in a whole table. Leave the step out."

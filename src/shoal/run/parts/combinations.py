@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.plan.steps import Step, settings_of
+from shoal.run.one_step import refuse_nothing_left
 from shoal.run.parts.part_work import described_after
 from shoal.run.parts.steps import After, Run
 from shoal.table.microdata import Microdata
@@ -18,7 +19,6 @@ from shoal.table.parts.moments import COUNT, combinations_of
 from shoal.table.parts.stage import Stage, write_part
 from shoal.table.schema import Schema
 from shoal.table.step_result import StepAccount
-from shoal.vocabulary.errors import Refused
 
 KEPT = "shoal: kept"
 """Whether a combination stays in the table."""
@@ -43,10 +43,7 @@ def after_combinations(run: Run, number: int, step: Step, stage: Stage, schema: 
     result = step.method.on_combinations(
         table.records, counts[COUNT].to_numpy(), columns, lambda done: run.tell(step.name, done)
     )
-    if not len(result.records):
-        raise Refused(
-            f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
-        )
+    refuse_nothing_left(step, len(result.records))
     labels: pl.DataFrame = table.rebuild(result.records).frame.to_native()
     kept = counts.drop(COUNT)[result.records.rows.tolist()]
     mapping = kept.hstack([labels[name].alias(f"{KEPT} {name}") for name in columns])

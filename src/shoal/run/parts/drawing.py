@@ -8,6 +8,7 @@ import polars as pl
 
 from shoal.kernels.arrays import Longs
 from shoal.plan.steps import Step, settings_of
+from shoal.run.one_step import refuse_nothing_left
 from shoal.run.parts.part_work import described_after
 from shoal.run.parts.steps import After, Run
 from shoal.table.parts.encoding import encoded, rebuilt
@@ -16,7 +17,6 @@ from shoal.table.parts.stage import ROW, Stage, write_part
 from shoal.table.parts.strata import Strata
 from shoal.table.schema import Schema
 from shoal.table.step_result import StepAccount
-from shoal.vocabulary.errors import Refused
 
 HOME = "shoal: home"
 
@@ -49,10 +49,7 @@ def after_drawing(run: Run, number: int, step: Step, stage: Stage, schema: Schem
         start = rows.stop
         run.tell(step.name, start / stage.records)
     following = Stage.of(paths, run.engine)
-    if not following.parts:
-        raise Refused(
-            f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
-        )
+    refuse_nothing_left(step, following.records)
     columns: Sequence[str] = step.columns or schema.names(*step.default_roles)
     return After(
         stage=following,

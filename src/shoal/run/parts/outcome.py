@@ -1,7 +1,7 @@
 """A plan carried out on a table in parts: stage after stage, each finished before the next begins."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,10 +12,13 @@ from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.plan.steps import MaskStep, Step
 from shoal.replace.decimals import MOST, decimal_counts, decimals_among
+from shoal.run.one_step import facts_after
+from shoal.run.parts.admission import needed_at_once
 from shoal.run.parts.blanking import after_blanking
 from shoal.run.parts.combinations import after_combinations
 from shoal.run.parts.drawing import after_drawing
 from shoal.run.parts.finishing import Rounding, finished
+from shoal.run.parts.gathering import after_gathering
 from shoal.run.parts.sorting import after_sorting
 from shoal.run.parts.steps import After, Run, after_step
 from shoal.table.parts.intake import taken_in
@@ -76,17 +79,17 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
     before, missing, rows = journal.once(
         "intake", lambda: taken_in(source, plan.schema, journal.place("intake", anew=True), run.engine)
     )
-    schema = journal.once("hierarchies", lambda: with_hierarchies(before, _unrounded(plan.schema), run.folder))
+    schema = journal.once("hierarchies", lambda: with_hierarchies(before, plan.schema.unrounded, run.folder))
     stage = before
     averaged: set[str] = set()
     changed: set[str] = set()
     accounts: list[StepAccount] = []
     private: ByLabel = {}
     for number, step in enumerate(plan.steps):
-        carry = _way_of(step)
+        carry = _way_of(step, plan)
         after = journal.once(f"step-{number}", lambda: carry(run, number, step, stage, schema))  # noqa: B023
         stage, schema = after.stage, after.schema
-        accounts.append(after.account)
+        accounts.append(replace(after.account, facts=facts_after(plan, after.account.facts, accounts), place=number))
         averaged = (averaged - set(after.account.columns)) | after.averaged
         changed |= set(after.account.columns)
         private |= {f"{number + 1} {step.name}": after.private} if after.private else {}
@@ -112,8 +115,10 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
     )
 
 
-def _way_of(step: Step) -> Callable[[Run, int, Step, Stage, Schema], After]:
+def _way_of(step: Step, plan: Plan) -> Callable[[Run, int, Step, Stage, Schema], After]:
     """How a step is carried out on a large table."""
+    if needed_at_once(step, plan):
+        return after_gathering
     if step.method.scales == "combinations":
         blanks = isinstance(step, MaskStep) and step.method.blanks_cells
         return after_blanking if blanks else after_combinations
@@ -134,12 +139,6 @@ def _in_order(plan: Schema, after: Schema, stage: Stage) -> Schema:
                 labels = tuple(label for label in dict.fromkeys(map(str, order)) if label in present)
                 ordered[name] = column.model_copy(update={"order": labels})
     return Schema.model_construct(root=dict(plan.columns) | ordered)
-
-
-def _unrounded(schema: Schema) -> Schema:
-    """The columns without the decimals that they are rounded to, which is done once, at the end."""
-    columns = {name: column.model_copy(update={"decimals": None}) for name, column in schema.columns.items()}
-    return Schema.model_construct(root=columns)
 
 
 def _rounding(run: Run, before: Stage, averaged: set[str], changed: set[str]) -> Rounding:

@@ -12,6 +12,7 @@ import polars as pl
 from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.steps import LOSS, MaskStep, PartitionStep, Step, settings_of
+from shoal.run.one_step import refuse_nothing_left
 from shoal.run.parts.joining import joined_facts, merged_order
 from shoal.run.parts.journal import Journal
 from shoal.run.parts.part_work import PartDone, PartJob, Spread, StepWork, treated
@@ -122,10 +123,7 @@ def after_step(run: Run, number: int, step: Step, stage: Stage, schema: Schema) 
     parts = parts or _as_they_lie(run, number, step, stage, schema, columns)
     done = _all_treated(run, step, parts)
     following = Stage.of((part.out for part in done), run.engine)
-    if not following.parts:
-        raise Refused(
-            f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
-        )
+    refuse_nothing_left(step, following.records)
     run.tell(step.name, 1.0)
     return After(
         stage=following,

@@ -1,0 +1,51 @@
+"""One step of a plan on records, and the facts that it leaves, however the table is held."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from shoal.plan import Plan
+from shoal.plan.steps import Step
+from shoal.table.records import Records
+from shoal.table.step_result import StepAccount, StepResult
+from shoal.vocabulary.errors import Refused
+from shoal.vocabulary.facts import Facts, unbounded
+from shoal.vocabulary.progress import Stage
+
+
+def result_of(
+    step: Step, records: Records, columns: tuple[str, ...], plan: Plan, rng: np.random.Generator, tell: Stage
+) -> StepResult:
+    """A step carried out on all records at once.
+
+    Raises
+    ------
+    Refused
+        If the step refuses, or leaves no record.
+    """
+    tell(step.name, 0.0)
+    blanks = getattr(step.method, "blanks_cells", False)  # beside what nobody will see no cell need be blanked
+    named = {name for model in getattr(step.method, "requirements", ()) for name in model.identifiers}
+    hidden = (plan.unreleased & set(records.names())) - set(columns) - named if blanks else set()
+    result = step.carry_out(records.without(hidden), columns, rng, lambda fraction: tell(step.name, fraction))
+    if hidden:
+        shown = result.records.with_variables(*(records[name] for name in sorted(hidden)))
+        result = replace(result, records=shown)
+    tell(step.name, 1.0)
+    refuse_nothing_left(step, len(result.records))
+    return result
+
+
+def refuse_nothing_left(step: Step, records: int) -> None:
+    """Refuse a step that left no record."""
+    if not records:
+        raise Refused(
+            f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
+        )
+
+
+def facts_after(plan: Plan, facts: Facts, accounts: Sequence[StepAccount]) -> Facts:
+    """The facts of a step, of which no record's influence is bounded where an earlier one may have spread it."""
+    imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
+    return unbounded(facts) if imputed or accounts else facts
