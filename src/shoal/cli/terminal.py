@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -15,11 +15,7 @@ import click
 from shoal.cli.log import Log
 from shoal.cli.wrapping import wrapped
 from shoal.vocabulary.errors import Refused, plural, printable
-
-QUIET_SECONDS = 1.0
-"""Work that takes longer shows its progress."""
-Stage = Callable[[str, float], None]
-"""Called with what is being done and the fraction of it that is done."""
+from shoal.vocabulary.progress import QUIET_SECONDS, OnProgress
 
 WIDE = 160
 """Columns of a table that goes into a file or a pipe."""
@@ -154,7 +150,7 @@ class Terminal:
         finally:
             bar.stop()
 
-    def _logged(self, stage: Stage) -> Stage:
+    def _logged(self, stage: OnProgress) -> OnProgress:
         """The same, and a line of the log for whatever is done next."""
         last = ""
 

@@ -12,7 +12,7 @@ from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
-from shoal.vocabulary.progress import Stage, shown
+from shoal.vocabulary.progress import OnProgress, shown
 
 
 def audit(
@@ -25,7 +25,7 @@ def audit(
     memory: str | int | None = None,
     workers: int | None = None,
     engine: EngineName | None = None,
-    stage: Stage | None = None,
+    stage: OnProgress | None = None,
     reading: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
 ) -> Evidence:

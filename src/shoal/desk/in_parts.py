@@ -25,7 +25,7 @@ from shoal.run.parts.steps import Run
 from shoal.table.files.atomic import atomic_directory, locked, resolved
 from shoal.table.parts.session import session
 from shoal.vocabulary.errors import FileError, ShoalError
-from shoal.vocabulary.progress import Stage
+from shoal.vocabulary.progress import OnProgress
 
 UNFINISHED = "unfinished"
 """In the name of the folder in which a run works."""
@@ -46,7 +46,7 @@ class Workshop:
     memory: int
     workers: int | None
     engine: EngineName | None
-    tell: Stage
+    tell: OnProgress
 
 
 def protect_in_parts(

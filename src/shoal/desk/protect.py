@@ -17,7 +17,7 @@ from shoal.run.parts.admission import whole_needed
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
 from shoal.vocabulary.errors import Refused
-from shoal.vocabulary.progress import Stage, shown
+from shoal.vocabulary.progress import OnProgress, shown
 
 
 def protect(
@@ -31,7 +31,7 @@ def protect(
     engine: EngineName | None = None,
     overwrite: bool = False,
     unproved: bool = False,
-    stage: Stage | None = None,
+    stage: OnProgress | None = None,
     reading: Mapping[str, Any] | None = None,
     source: Mapping[str, Any] | None = None,
     frontier: Mapping[str, Any] | None = None,

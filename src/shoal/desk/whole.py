@@ -20,7 +20,7 @@ from shoal.run.privacy_spent import private_steps
 from shoal.table.microdata import Microdata
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import ParameterError, PlanError
-from shoal.vocabulary.progress import Stage, shown
+from shoal.vocabulary.progress import OnProgress, shown
 
 COPIES = 1 << 22
 """Key of the further copies' seeds, beyond the number of any step and measure."""
@@ -31,7 +31,7 @@ def protect_whole(
     plan: Plan,
     *,
     seed: int | None = None,
-    stage: Stage | None = None,
+    stage: OnProgress | None = None,
     source: Mapping[str, Any] | None = None,
 ) -> WholeRelease:
     """Protect a table that is held whole, and prove what the plan requires; parameters as for `shoal.protect`."""
@@ -40,7 +40,7 @@ def protect_whole(
 
 
 def _copies(
-    table: Any, described: Plan, seed: int | None, stage: Stage, source: Mapping[str, Any] | None
+    table: Any, described: Plan, seed: int | None, stage: OnProgress, source: Mapping[str, Any] | None
 ) -> WholeRelease:
     """The release, with its further copies."""
     admit(described)
@@ -80,7 +80,7 @@ def _made(
     table: Any,
     plan: Plan,
     seed: int | None,
-    stage: Stage,
+    stage: OnProgress,
     source: Mapping[str, Any] | None,
     fractional: Collection[str] = (),
 ) -> WholeRelease:

@@ -41,7 +41,7 @@ from shoal.table.schema import Schema
 from shoal.table.step_result import StepAccount, StepTrace, groups_by_column, last_partition
 from shoal.vocabulary.errors import DataError, ParameterError, Refused
 from shoal.vocabulary.facts import unbounded
-from shoal.vocabulary.progress import Stage
+from shoal.vocabulary.progress import OnProgress
 from shoal.vocabulary.registry import registered
 
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
@@ -63,7 +63,7 @@ class Outcome:
     plan: Plan
     schema: Schema
     entropy: int
-    tell: Stage
+    tell: OnProgress
     course: Course
     constraints: Constraints
     original: Microdata
@@ -129,7 +129,7 @@ class Outcome:
 
 
 def carry_out(
-    table: Any, plan: Plan, seed: int | None, stage: Stage | None, fractional: Collection[str] = ()
+    table: Any, plan: Plan, seed: int | None, stage: OnProgress | None, fractional: Collection[str] = ()
 ) -> Outcome:
     """Carry a plan out on a table; parameters as in `shoal.protect`.
 
@@ -233,7 +233,7 @@ def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
     return course.with_account("input constraints", change.facts)  # whether or not a rule was broken, which is private
 
 
-def _after_step(course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: Stage) -> Course:
+def _after_step(course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: OnProgress) -> Course:
     """One step carried out."""
     tell(step.name, 0.0)
     columns = step.changes(plan.schema)
@@ -323,7 +323,7 @@ def k_asked(plan: Plan) -> int:
     return max((model.k for model in plan.requirements if isinstance(model, KAnonymity)), default=2)
 
 
-def measured(plan: Plan, pair: TablePair, entropy: int, tell: Stage) -> tuple[Finding, ...]:
+def measured(plan: Plan, pair: TablePair, entropy: int, tell: OnProgress) -> tuple[Finding, ...]:
     """What the measures say of a release, each with random numbers of its own."""
     measures = taken_by(plan)
     findings = []
