@@ -319,7 +319,7 @@ def test_what_is_no_release_is_not_overwritten_even_on_request(run: Run, files: 
     (files / "out").mkdir()
     (files / "out" / "letter").write_text("kept")
     status, out, err = protect(run, files, "--overwrite")
-    assert (status, out, "holds something that is no release" in err) == (2, "", True)
+    assert (status, out, "holds something that is not a release" in err) == (2, "", True)
     assert (files / "out" / "letter").read_text() == "kept"
 
 

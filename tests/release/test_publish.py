@@ -40,7 +40,7 @@ def test_what_the_record_does_not_name_stops_an_overwrite(tmp_path: Path, name: 
     out = written(tmp_path)
     (out / name).parent.mkdir(exist_ok=True)
     (out / name).write_text("mine")
-    with pytest.raises(FileError, match=f"holds '{name}', which is no part of the release"):
+    with pytest.raises(FileError, match=f"holds '{name}', which is not part of the release"):
         written(tmp_path)
     assert (out / name).read_text() == "mine"
 

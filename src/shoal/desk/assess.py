@@ -1,4 +1,4 @@
-"""Assess: what a plan would prove, refute and measure, without a release."""
+"""Assess: the verdicts and figures of a plan on a table, without a release."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ def assess(
     stage: OnProgress | None = None,
     folder: str | Path | None = None,
 ) -> Evidence:
-    """What a plan would prove, refute and measure on a table; makes no release, so it refuses none.
+    """The verdicts and figures of a plan on a table; without a release, nothing is refused.
 
     Parameters are those of `protect`.
     """

@@ -1,4 +1,4 @@
-"""Protect a table of any size, held whole or in parts; release it only if all that the plan requires was proved."""
+"""Protect a table of any size, held whole or in parts; release it only if every requirement of the plan was proved."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,9 +39,9 @@ def protect(
 ) -> Release:
     """Protect a table as a plan says, and prove what the plan requires.
 
-    A table of up to 20 million cells is held whole, a larger one worked on in parts where its plan can be carried out
-    so; `exact` and `block_size` in the plan choose otherwise. Neither memory, workers nor engine changes a byte of what
-    is released. A run in parts that was killed is taken up by the same call: it goes on from what it had finished.
+    A table of up to 20 million cells is held whole; a larger one is worked on in parts if its plan allows that. `exact`
+    and `block_size` in the plan choose otherwise. Memory, workers and engine change no byte of the release. A run in
+    parts that was killed is resumed by the same call: it goes on from what it had finished.
 
     Parameters
     ----------
@@ -54,43 +54,43 @@ def protect(
     out
         Directory to write the release to, which must not exist or be empty; without one, `write` does it.
     seed
-        Makes the release repeatable; drawn from the operating system where none is given. Treat it as a
-        secret: whoever knows it can undo random masking. A run that is taken up keeps its own.
+        Makes the release repeatable; by default drawn from the operating system. Treat it as a secret: whoever
+        knows it can undo random masking. A run that is resumed keeps its own seed.
     memory
-        Bytes that may be used, as a number or as in "6GB"; half of the machine's by default. A table that needs more
-        whole is refused; in parts, the more, the more processes work side by side.
+        Memory that may be used, in bytes or as in "6GB"; half of the machine's by default. A table that is held whole
+        and needs more is refused; for a table in parts, more memory lets more processes work side by side.
     workers
-        Processes at most that work on parts; as many as there are processors by default.
+        Most processes that work on parts; by default as many as there are processors.
     engine
-        Who works on parts: processes of this machine, or the executors of a Spark cluster (by default for a data frame
-        of Spark).
+        Engine that works on parts: `processes` of this machine, or the executors of a `spark` cluster (the default for
+        a data frame of Spark).
     overwrite
         Replace an earlier release in the directory.
     unproved
         Write a release although the plan requires nothing.
     stage
-        Called with the name of each step and the fraction of it that is done; where none is given, a notebook shows a
-        bar after a second of work.
+        Called with the name of the current stage and the fraction of the run that is done. Without it, a notebook
+        shows a bar after a second of work.
     reading
-        How files are to be read: `delimiter`, `encoding`, `decimal`, `sheet`, as for `shoal.read`.
+        Options for reading files: `delimiter`, `encoding`, `decimal`, `sheet`, as for `shoal.read`.
     source
-        What to note about where a table in memory came from.
+        Origin of a table in memory, to be noted in the record.
     frontier
         The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
     folder
-        Where file names in the plan are looked up; by default beside the plan's file.
+        Folder in which files that the plan names are looked up; by default that of the plan's file.
 
     Returns
     -------
-    A release on which every requirement was proved: a `LargeRelease` where the table was worked on in parts.
+    A release on which every requirement was proved: a `LargeRelease` if the table was worked on in parts.
 
     Raises
     ------
     Refused
-        If a requirement does not hold on the finished table; the message says which, and by how much, and the error
-        has the verdicts and what would help (`shoal.release.NotProved`).
+        If a requirement does not hold on the finished table. The message says which, and by how much; the error has
+        the verdicts and advice (`shoal.release.NotProved`).
     InputError
-        If the table or the plan cannot be used, or the table needs more memory whole than may be used.
+        If the table or the plan cannot be used, or a table held whole needs more memory than is allowed.
     """
     described = Plan.of(plan, folder)
     admit(described)

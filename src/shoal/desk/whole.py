@@ -1,4 +1,4 @@
-"""A plan carried out on a whole table, judged, and released only if everything that it requires was proved."""
+"""A plan carried out on a whole table, judged, and released only if every requirement was proved."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -49,21 +49,21 @@ def _copies(
             "output: copies must be 1 where a step spends differential privacy, as every copy spends it anew. Release "
             "one table, or take the private noise out of the plan."
         )
-    first = _made(table, described, seed, stage, source)
+    first = _proved_release(table, described, seed, stage, source)
     if described.output.copies == 1:
         return first
     seeds = [_seed_of_copy(first.account.seed, number) for number in range(1, described.output.copies)]
-    further = tuple(_made(table, described, seed, stage, source) for seed in seeds)
+    further = tuple(_proved_release(table, described, seed, stage, source) for seed in seeds)
     if fractional := _of_two_types((first, *further)):  # one codebook is for all copies
-        first, *others = (
-            _made(table, described, seed, stage, source, fractional) for seed in (first.account.seed, *seeds)
+        first, *rest = (
+            _proved_release(table, described, seed, stage, source, fractional) for seed in (first.account.seed, *seeds)
         )
-        further = tuple(others)
+        further = tuple(rest)
     return replace(first, further=further, record={**first.record, "seeds of further copies": seeds})
 
 
 def _of_two_types(copies: Sequence[WholeRelease]) -> set[str]:
-    """The columns that are integers in one copy and floats in another, as types follow from the released cells."""
+    """Columns that are integers in one copy and floats in another, as types follow from the released cells."""
     frame = copies[0].table.frame
     return {
         name for name in frame.columns if any(copy.table.frame[name].dtype != frame[name].dtype for copy in copies[1:])
@@ -71,12 +71,12 @@ def _of_two_types(copies: Sequence[WholeRelease]) -> set[str]:
 
 
 def _seed_of_copy(entropy: int, number: int) -> int:
-    """The seed of a further copy: by it alone, with `copies: 1`, the copy is made again."""
+    """The seed of a further copy; with it and `copies: 1` the copy can be made again."""
     words = np.random.SeedSequence(entropy, spawn_key=(COPIES, number)).generate_state(4)
     return sum(int(word) << (32 * place) for place, word in enumerate(words))
 
 
-def _made(
+def _proved_release(
     table: Any,
     plan: Plan,
     seed: int | None,
@@ -84,7 +84,7 @@ def _made(
     source: Mapping[str, Any] | None,
     fractional: Collection[str] = (),
 ) -> WholeRelease:
-    """One release, proved."""
+    """One release on which every requirement was proved."""
     done = carry_out(table, plan, seed, stage, fractional)
     verdicts = tuple(done.verdicts())
     if not all(verdict.holds for verdict in verdicts):
@@ -122,18 +122,18 @@ def _release(
 
 
 def exact_measures(plan: Plan, accounts: Sequence[StepAccount]) -> tuple[str, ...]:
-    """The measures whose figures the plan publishes as they are.
+    """The measures whose exact figures the plan publishes.
 
     Raises
     ------
     PlanError
-        If the plan names one that it does not take, or spends differential privacy, which pays for no figure.
+        If the plan names a measure that it does not take, or spends differential privacy, which pays for no figure.
     """
     if not (asked := plan.publish):
         return ()
     if private_steps(plan):
         raise PlanError(
-            "publish: a step spends differential privacy, and a figure of the original is not paid for. "
+            "publish: a step spends differential privacy, which does not pay for a figure of the original. "
             "Take the section publish out."
         )
     taken = tuple(measure.method_name for measure in taken_by(plan))
@@ -143,5 +143,5 @@ def exact_measures(plan: Plan, accounts: Sequence[StepAccount]) -> tuple[str, ..
 
 
 def _input(original: Microdata, source: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What identifies the table that came in."""
+    """Identification of the input table."""
     return {"records": len(original), "sha256 of cells": original.fingerprint(), **(source or {})}

@@ -74,7 +74,7 @@ def test_a_release_from_a_database(
     ("arguments", "message"),
     [
         (["DATABASE"], "Name one, or give a SELECT, with --query."),
-        (["plan.yaml", "--query", "people"], "A query asks a database, and a file was named."),
+        (["plan.yaml", "--query", "people"], "--query is for a database, and a file was named."),
         (["DATABASE", "--query", "absent"], "The sqlite database cannot be reached, or has no such table."),
         (["postgresql://me:secret@h/d", "--query", "people"], "has a password, which others can see."),
         (["postgresql://me@h/d?passwd=secret", "--query", "people"], "has a password, which others can see."),
