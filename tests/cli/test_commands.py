@@ -251,7 +251,7 @@ def test_explore_and_compare(run: Run, files: Path) -> None:
     record.write_text(json.dumps({**recorded, "input": {**recorded["input"], "records": 7}}))
     status, _, err = run("compare", files / "out3", files / "out4")
     assert status == 2
-    assert "are releases of different tables: the one has" in err
+    assert "are releases of different tables: one has" in err
     assert "private: not to leave the building" in (files / "page.html").read_text()
 
 

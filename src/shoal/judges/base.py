@@ -28,7 +28,7 @@ from shoal.judges.table_pair import (
     TablePair,
 )
 from shoal.kernels.arrays import Floats, Longs
-from shoal.report.evidence import Kind, Question
+from shoal.report.evidence import MeasureKind, Question
 from shoal.table.microdata import as_records
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -43,7 +43,7 @@ Need = Literal["columns", "pairing", "records", "quasi-identifiers", "people", "
 class Measure(ABC):
     """A figure for two tables; it knows the tables, never the method that made them."""
 
-    method_kind: ClassVar[Kind]
+    method_kind: ClassVar[MeasureKind]
     method_name: ClassVar[str]
     title: ClassVar[str]
     scales: ClassVar[Scales] = "sample"

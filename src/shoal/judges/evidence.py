@@ -18,7 +18,7 @@ import polars as pl
 
 from shoal.judges.units import RepeatedIdentifier
 from shoal.kernels.arrays import Bools, Floats
-from shoal.report.evidence import Estimate, Judged, Kind, Measured, OfRecords, Requirement
+from shoal.report.evidence import Estimate, Judged, Measured, MeasureKind, OfRecords, Requirement
 from shoal.table.files.json_text import as_json
 from shoal.vocabulary.errors import NoFigure, quoted
 from shoal.vocabulary.facts import (
@@ -173,7 +173,7 @@ class Finding:
     """
 
     measure: str
-    kind: Kind
+    kind: MeasureKind
     title: str
     value: float | None
     unit: str = ""

@@ -47,7 +47,7 @@ LITERAL = re.compile(
 ALWAYS = {"0", "1"}
 """Numbers that reveal nothing about anyone."""
 
-Place = tuple[Spec, str, Holds | None]
+PlanValue = tuple[Spec, str, Holds | None]
 """Part of a plan, the key of a value in it, and what that value may hold."""
 
 
@@ -157,7 +157,7 @@ def _shown(texts: set[str], parts: ReadParts) -> set[str]:
     return {text for text in texts if {text, f"-{text}"} & among}
 
 
-def _places(plan: Plan, sections: Spec) -> Iterator[Place]:
+def _places(plan: Plan, sections: Spec) -> Iterator[PlanValue]:
     """Every place of a plan that a user fills in, with what it may hold."""
     for name in plan.schema.columns:
         yield from _keys(Column, sections["columns"][name])
@@ -173,11 +173,11 @@ def _places(plan: Plan, sections: Spec) -> Iterator[Place]:
     yield from _explored(sections.get("explore", {}))
 
 
-def _keys(cls: type[Any], spec: Spec) -> Iterator[Place]:
+def _keys(cls: type[Any], spec: Spec) -> Iterator[PlanValue]:
     yield from ((spec, key, marker) for key, marker in holds(cls).items() if key in spec)
 
 
-def _parameters(method: Any, spec: Spec) -> Iterator[Place]:
+def _parameters(method: Any, spec: Spec) -> Iterator[PlanValue]:
     """Parameters of a method, including those of methods nested inside it; for a bound on a measure, the measure's."""
     if isinstance(method, Gate):
         method = method.measure
@@ -192,7 +192,7 @@ def _parameters(method: Any, spec: Spec) -> Iterator[Place]:
             yield spec, name, marker
 
 
-def _explored(spec: Spec) -> Iterator[Place]:
+def _explored(spec: Spec) -> Iterator[PlanValue]:
     """Places of an exploration: ranges hold what the parameters of their names hold, and so do candidates' steps."""
     for key in spec.keys() - Exploration.model_fields:
         markers = [holds(e.cls)[key] for e in registered() if key in e.parameters]

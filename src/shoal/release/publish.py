@@ -141,7 +141,7 @@ def check_proved(release: Release, *, unproved: bool = False) -> None:
         raise Refused(UNPROVED)
 
 
-class Explored(Protocol):
+class PublishableFrontier(Protocol):
     """The parts of an exploration that are written (`shoal.explore` returns one)."""
 
     @property
@@ -151,7 +151,7 @@ class Explored(Protocol):
     def as_mapping(self) -> FrontierFile: ...
 
 
-def publish_frontier(frontier: Explored, directory: str | Path) -> Path:
+def publish_frontier(frontier: PublishableFrontier, directory: str | Path) -> Path:
     """Write frontier.json, the page frontier.html, all candidates' plans, and the recommended one as plan.yaml."""
     folder = Path(directory)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

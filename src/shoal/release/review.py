@@ -26,7 +26,7 @@ from typing_extensions import TypedDict
 
 from shoal.release import LargeRelease, WholeRelease
 from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
-from shoal.report.evidence import LONGEST_NAME, Approval, ClassesBefore, Estimate, EvidenceFile, Kind
+from shoal.report.evidence import LONGEST_NAME, Approval, ClassesBefore, Estimate, EvidenceFile, MeasureKind
 from shoal.report.forms import CLOSED, Bound, Limits
 from shoal.report.page import page
 from shoal.table.files.atomic import atomic_directory, atomic_file
@@ -63,7 +63,7 @@ class ReviewedFigure(TypedDict):
     """The parts of a finding that are handed over; facts and figures by column are not, for the same reason."""
 
     measure: str
-    kind: Kind
+    kind: MeasureKind
     title: str
     value: float | Bound | None
     original: float | Bound | None
