@@ -398,7 +398,7 @@ def test_columns_that_do_not_match_the_plan_are_told_both_ways(run: Run, files: 
     status, _, err = protect(run, files)
     assert status == 2
     assert "Columns without a role: ' b'." in err
-    assert "The plan has 'b', which the table has not." in err
+    assert "The plan has 'b', which the table lacks." in err
 
 
 def test_names_stay_whole_in_a_narrow_terminal(

@@ -101,5 +101,5 @@ def test_kept_work_comes_back_with_its_history() -> None:
     ],
 )
 def test_what_is_no_kept_work_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="no work that was kept"):
+    with pytest.raises(InputError, match="no saved work of the studio"):
         of_text(text)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from shoal.judges.refinement import refined
-from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, borne_by, filled_by
+from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, filled_by, uncontradicted
 from shoal.table.dependencies import UNITS, Dependencies, Dependency, gives_back
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.laws import NO_LAWS, Laws, with_steps
@@ -101,24 +101,24 @@ def closure(
     """
     own = Arithmetic(released)
     closed = _closed(released, deduce, trees, Laws(arithmetic=tuple(own.laws)), Origin())
-    borne = borne_by(released, laws.arithmetic)
-    if _shown(released, laws.look_ups, borne, own):
+    carried = uncontradicted(released, laws.arithmetic)
+    if _shown(released, laws.look_ups, carried, own):
         return closed
-    both = Laws(look_ups=laws.look_ups, arithmetic=(*borne, *own.laws))
+    both = Laws(look_ups=laws.look_ups, arithmetic=(*carried, *own.laws))
     informed = _closed(released, deduce, trees, both, Origin(by_laws_of_original=True))
     same = all(not _changed(v, informed.records[v.name]) for v in closed.records.variables)
     return closed if same and informed.certain is None else replace(closed, informed=informed)
 
 
 def _shown(
-    released: Records, look_ups: Collection[Dependency], borne: Sequence[ArithmeticLaw], own: Arithmetic
+    released: Records, look_ups: Collection[Dependency], carried: Sequence[ArithmeticLaw], own: Arithmetic
 ) -> bool:
     """True if the release itself shows all laws of the original, with the steps that columns are rounded to."""
     own_look_ups = Dependencies(released, exceptions=True)
     shown = {name: own_look_ups.of(name) for name in dict.fromkeys(law.on for law in look_ups)}
     rounded = {(law.on, law.by, law.operation, with_steps(law, own).steps) for law in own.laws}
     return all(law in shown[law.on] for law in look_ups) and all(
-        (law.on, law.by, law.operation, law.steps) in rounded for law in borne
+        (law.on, law.by, law.operation, law.steps) in rounded for law in carried
     )
 
 
