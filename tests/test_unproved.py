@@ -97,7 +97,7 @@ def test_figures_that_the_plan_publishes_are_exact_and_the_report_says_which(tmp
         (
             ["sse"],
             [{"mask": "laplace", "epsilon": 1.0, "columns": ["b"], "bounds": {"b": (0.0, 99.0)}}],
-            "a figure of the original is not paid for",
+            "which does not pay for a figure of the original",
         ),
         (7, [], "publish must be a list of measures, or the word exact"),
     ],

@@ -251,7 +251,7 @@ def test_explore_and_compare(run: Run, files: Path) -> None:
     record.write_text(json.dumps({**recorded, "input": {**recorded["input"], "records": 7}}))
     status, _, err = run("compare", files / "out3", files / "out4")
     assert status == 2
-    assert "are releases of different tables: the one has" in err
+    assert "are releases of different tables: one has" in err
     assert "private: not to leave the building" in (files / "page.html").read_text()
 
 
@@ -319,7 +319,7 @@ def test_what_is_no_release_is_not_overwritten_even_on_request(run: Run, files: 
     (files / "out").mkdir()
     (files / "out" / "letter").write_text("kept")
     status, out, err = protect(run, files, "--overwrite")
-    assert (status, out, "holds something that is no release" in err) == (2, "", True)
+    assert (status, out, "holds something that is not a release" in err) == (2, "", True)
     assert (files / "out" / "letter").read_text() == "kept"
 
 
@@ -398,7 +398,7 @@ def test_columns_that_do_not_match_the_plan_are_told_both_ways(run: Run, files: 
     status, _, err = protect(run, files)
     assert status == 2
     assert "Columns without a role: ' b'." in err
-    assert "The plan has 'b', which the table has not." in err
+    assert "The plan has 'b', which the table lacks." in err
 
 
 def test_names_stay_whole_in_a_narrow_terminal(

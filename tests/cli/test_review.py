@@ -51,7 +51,7 @@ def test_from_hand_to_hand(folder: Path, tmp_path: Path, run: Run) -> None:
     status, _, err = run("review", "record", folder, file)
     assert (status, "has no approval" in err) == (2, True)
     status, _, err = run("review", "approve", file, "--by", "ada")
-    assert (status, "somebody else" in err) == (2, True)
+    assert (status, "somebody other" in err) == (2, True)
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert "approved  by Bo" in run("review", "approve", file, "--by", "Bo")[1]
     approval = json.loads(run("--json", "review", "show", file)[1])["approval"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.constraints import Constraints
-from shoal.constraints.repair import table_of
+from shoal.constraints.repair import distinct_records
 from shoal.constraints.rounding import Lattice, rounded
 from shoal.constraints.system import Domain
 from shoal.table.records import Records
@@ -150,7 +150,7 @@ def test_a_fixed_column_does_not_move_by_a_bit(
     names = tuple("abcd") if "d" in rule else tuple("abcs")
     records = Records.from_array(np.array([cells]), names=names)
     rules = Constraints.parse([rule], records)
-    table, _ = table_of(records, Domain(names, {}, np.ones(4)), lambda records, name: np.zeros((0, 0)))
+    table, _ = distinct_records(records, Domain(names, {}, np.ones(4)), lambda records, name: np.zeros((0, 0)))
     lattice = Lattice(
         names, tuple(None if name in "d" else 0 for name in names), np.array([name in fixed for name in names])
     )

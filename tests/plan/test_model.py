@@ -146,7 +146,7 @@ def test_references_that_stand_for_more_than_a_memory_holds(tmp_path: Path) -> N
     lines += [f"  {new}: &{new} [{', '.join([f'*{old}'] * 10)}]" for old, new in zip(letters, letters[1:])]
     path = tmp_path / "plan.yaml"
     path.write_text("\n".join(lines))
-    with pytest.raises(PlanError, match="references written out"):
+    with pytest.raises(PlanError, match="references expanded"):
         Plan.read(path)
 
 

@@ -40,7 +40,7 @@ def test_what_the_record_does_not_name_stops_an_overwrite(tmp_path: Path, name: 
     out = written(tmp_path)
     (out / name).parent.mkdir(exist_ok=True)
     (out / name).write_text("mine")
-    with pytest.raises(FileError, match=f"holds '{name}', which is no part of the release"):
+    with pytest.raises(FileError, match=f"holds '{name}', which is not part of the release"):
         written(tmp_path)
     assert (out / name).read_text() == "mine"
 
@@ -49,7 +49,7 @@ def test_what_the_record_does_not_name_stops_an_overwrite(tmp_path: Path, name: 
 def test_without_a_record_it_is_no_release(tmp_path: Path, content: str) -> None:
     out = written(tmp_path)
     (out / RECORD).write_text(content)
-    with pytest.raises(FileError, match="no release, which is never replaced"):
+    with pytest.raises(FileError, match="not a release, and would be lost"):
         written(tmp_path)
 
 

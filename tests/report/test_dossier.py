@@ -141,7 +141,7 @@ def test_the_document_can_be_edited_and_is_the_same_each_time(folder: Path, tmp_
 
 
 def test_what_is_no_release_and_no_format_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"A dossier ends in \.html or \.docx; got 'dossier\.pdf'"):
+    with pytest.raises(FileError, match=r"The file of a dossier must end in \.html or \.docx; got 'dossier\.pdf'"):
         shoal.dossier(folder).write(tmp_path / "dossier.pdf")
     with pytest.raises(FileError, match="cannot be read as the record of an assessed release"):
         shoal.dossier(tmp_path)

@@ -108,7 +108,7 @@ def test_a_plan_that_works_in_parts_is_refused_for_they_would_lie_on_the_disk() 
         table = Table(frame=pl.DataFrame({"age": [30, 30, 40, 40]}))
 
     text = "columns: {age: quasi-identifier}\nsteps: [{partition: mdav, k: 2}]\nexact: false\n"
-    with pytest.raises(InputError, match="the studio writes no cell there"):
+    with pytest.raises(InputError, match="the studio writes no cell to disk"):
         Holding().protect(text, ".", 1, "t.csv", lambda stage, fraction: None)
     result, was_released = Holding().protect(text.replace("false", "true"), ".", 1, "t.csv", lambda stage, _: None)
     assert was_released

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from shoal.studio import parcels
-from shoal.studio.parcels import Desk, bring, carry
+from shoal.studio.parcels import ParcelHolder, bring, carry
 from shoal.studio.worker import Worker
 from shoal.vocabulary.errors import ShoalError
 from studio.running import children, running
 
 
-class Holder(Desk):
+class Holder(ParcelHolder):
     """Holds bytes."""
 
     def pack(self, size: int) -> None:

@@ -16,14 +16,14 @@ TABLE = pl.DataFrame(
 
 def test_exposure_by_hand() -> None:
     """Classes of age and town: (30, A) 2, (30, B) 1, (41, B) 2, (52, missing) 1."""
-    exposed = profile.Exposure(TABLE).of({"age": "nominal", "town": "nominal"})
+    exposed = profile.KeyExposure(TABLE).of({"age": "nominal", "town": "nominal"})
     assert exposed["below"] == {"2": 2, "3": 6, "5": 6}
     assert exposed["expected"] == pytest.approx(4.0)
     assert exposed["columns"] == [{"name": "age", "fewer": 1, "alone": 1}, {"name": "town", "fewer": 1, "alone": 1}]
 
 
 def test_nothing_known_exposes_nobody() -> None:
-    assert profile.Exposure(TABLE).of({})["below"] == {}
+    assert profile.KeyExposure(TABLE).of({})["below"] == {}
 
 
 def test_facts_of_a_column() -> None:

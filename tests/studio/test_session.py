@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoal.studio.session import MOST_POINTS, MOST_RUNS, Session, as_text, of_text
+from shoal.studio.session import MOST_REVISIONS, MOST_RUNS, Session, as_text, of_text
 from shoal.vocabulary.errors import InputError
 
 
@@ -40,11 +40,11 @@ def test_there_is_no_way_beyond_the_ends(at: int) -> None:
 
 def test_a_long_history_keeps_what_was_named() -> None:
     one = opened().edited("kept", "a").named("before the holidays")
-    for number in range(MOST_POINTS):
+    for number in range(MOST_REVISIONS):
         one = one.edited(f"text {number}", "typing")
-    assert len(one.history.points) <= MOST_POINTS
+    assert len(one.history.points) <= MOST_REVISIONS
     assert "before the holidays" in {point.name for point in one.history.points}
-    assert one.history.text == f"text {MOST_POINTS - 1}"
+    assert one.history.text == f"text {MOST_REVISIONS - 1}"
 
 
 def test_a_run_keeps_the_text_that_ran() -> None:
@@ -101,5 +101,5 @@ def test_kept_work_comes_back_with_its_history() -> None:
     ],
 )
 def test_what_is_no_kept_work_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="no work that was kept"):
+    with pytest.raises(InputError, match="no saved work of the studio"):
         of_text(text)

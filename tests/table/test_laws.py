@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.table.arithmetic import borne_by, filled_by
+from shoal.table.arithmetic import filled_by, uncontradicted
 from shoal.table.dependencies import EXCEPTIONS, Dependencies, Dependency, bears, exceptions_seen, exceptions_to
 from shoal.table.laws import NO_LAWS, Laws
 from shoal.table.microdata import Microdata
@@ -99,21 +99,21 @@ def test_arithmetic_needs_no_cell_and_rounds_as_the_original(left: list[int]) ->
     """Ages of 30 and 40 alone look as if they were rounded to tens."""
     released = records_of(birth=BIRTHS, age=pl.Series(kept_in(AGES, left), dtype=pl.Int64))
     laws = Laws.for_release(records_of(birth=BIRTHS, age=AGES), released)
-    borne = borne_by(released, laws.arithmetic)
-    assert borne and all(law.exact for law in borne)
-    assert filled_by(released, borne)[0]["age"].values.tolist() == AGES
+    carried = uncontradicted(released, laws.arithmetic)
+    assert carried and all(law.exact for law in carried)
+    assert filled_by(released, carried)[0]["age"].values.tolist() == AGES
 
 
 def test_arithmetic_is_used_as_the_release_is_rounded_if_not_as_the_original() -> None:
     rounded = [10 * round(age / 10) for age in AGES]
     original = records_of(birth=BIRTHS, age=AGES)
     released = records_of(birth=BIRTHS, age=kept_in(rounded, list(range(1, 210))))
-    borne = borne_by(released, Laws.for_release(original, released).arithmetic)
-    assert filled_by(released, borne)[0]["age"].values.tolist() == rounded
+    carried = uncontradicted(released, Laws.for_release(original, released).arithmetic)
+    assert filled_by(released, carried)[0]["age"].values.tolist() == rounded
 
 
 @pytest.mark.parametrize("cells", [AGES[::-1], [f"{age // 10}0s" for age in AGES]], ids=["others", "ranges"])
 def test_no_arithmetic_where_the_cells_are_others_or_no_numbers(cells: list[object]) -> None:
     original = records_of(birth=BIRTHS, age=AGES)
     released = records_of(birth=BIRTHS, age=[None, *cells[1:]])
-    assert borne_by(released, Laws.for_release(original, released).arithmetic) == []
+    assert uncontradicted(released, Laws.for_release(original, released).arithmetic) == []

@@ -63,7 +63,7 @@ def audit(
     before = read(terminal, original, reading, plan).frame if original else None
     given = Given.of(released, reading, judged=True)
     if failing and not (original or private) and given.in_parts(plan):
-        raise FileError("Of a table in parts classes are counted and no rows kept. Leave --failing out.")
+        raise FileError("A table in parts is judged by counts of its classes, without rows. Leave --failing out.")
     with terminal.progress() as stage:
         evidence = shoal.audit(given, plan, original=before, private=private, stage=stage, **working)
     terminal.result({"exit status": 0 if evidence.holds else 3, **evidence.as_mapping(), "holds": evidence.holds})
@@ -76,7 +76,7 @@ def audit(
 
 
 def _write(evidence: "Evidence", name: str, report: Path | None, junit_file: Path | None, failing: Path | None) -> None:
-    """Write what was asked for; what tells of single records or of the original is for its owner only."""
+    """Write the files that were asked for; those about single records or the original are for the owner only."""
     from shoal.report.audit_page import audit_page, junit
     from shoal.table.files.atomic import atomic_file
 
@@ -89,7 +89,7 @@ def _write(evidence: "Evidence", name: str, report: Path | None, junit_file: Pat
 
 
 def _rows(evidence: "Evidence", name: str) -> str:
-    """Each row of the released file, from 1, that fails a requirement which is judged record by record."""
+    """Rows of the released file, counted from 1, that fail a requirement which is judged record by record."""
     import polars as pl
 
     rows = [

@@ -13,13 +13,15 @@ from shoal.cli.terminal import Terminal
 @cli.command()
 @click.argument("release", type=FILE)
 @click.option("--out", type=OUTPUT, required=True, help="File to write: .html, or .docx to be edited.")
-@click.option("--private", is_flag=True, help="All figures as they are; the dossier may not leave the building then.")
+@click.option(
+    "--private", is_flag=True, help="Show the exact, private figures; the dossier may then not leave the building."
+)
 @pass_terminal
 def dossier(terminal: Terminal, release: Path, out: Path, private: bool) -> None:
-    """Write the evidence of RELEASE in the order in which regulators ask.
+    """Write the evidence of RELEASE in the order of a regulator's questions.
 
     WP216's three questions, ISO/IEC 27559, HIPAA expert determination, European Health Data Space. Every statement
-    points to its figure in evidence.json; what no program can know is a field to be filled in.
+    refers to its figure in evidence.json; a field is left to fill in for whatever no program can know.
 
     \b
     Examples:

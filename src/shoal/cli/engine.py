@@ -1,4 +1,4 @@
-"""The options of working on large tables, which change no byte of what comes out."""
+"""Options for working on large tables; they change no byte of the result."""
 
 from functools import wraps
 from typing import Any
@@ -9,7 +9,7 @@ OPTIONS = (
     click.option(
         "--engine",
         type=click.Choice(("processes", "spark")),
-        help="Who works on the parts of a table that is not held whole: processes of this machine, or a Spark cluster.",
+        help="Engine for a table that is not held whole: processes of this machine, or a Spark cluster.",
     ),
     click.option("--memory", help="Memory that may be used, as in 6GB; half of the machine's by default."),
     click.option("--workers", type=click.IntRange(1), help="Processes that work on parts; one a processor by default."),
@@ -17,7 +17,7 @@ OPTIONS = (
 
 
 def engine_options(command: Any) -> Any:
-    """Give a command the options of working on large tables, as one mapping."""
+    """Give a command the options for working on large tables, as one mapping."""
 
     @wraps(command)
     def with_engine(*args: Any, engine: str | None, memory: str | None, workers: int | None, **others: Any) -> Any:

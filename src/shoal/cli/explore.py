@@ -23,8 +23,10 @@ KEPT = "Interrupted; finished candidates are kept, and the same command goes on 
 @click.argument("data", type=DATA)
 @click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file with a section 'explore'.")
 @click.option("--out", type=OUTPUT, required=True, help="Directory for figures, plans and the page; private.")
-@click.option("--dry-run", is_flag=True, help="List what would be tried, and what is kept of it; write nothing.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same for every candidate.")
+@click.option("--dry-run", is_flag=True, help="List the candidates, and whose figures are kept already; write nothing.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed, the same for every candidate."
+)
 @click.option("--risk", help="Measure of risk to compare by, in place of the plan's.")
 @click.option("--utility", help="Measure of loss to compare by, in place of the plan's.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes side by side.")
@@ -45,7 +47,7 @@ def explore(
 ) -> None:
     """Try many methods and parameters on DATA and draw the frontier of risk and utility.
 
-    What was computed is kept in OUT: an exploration that was interrupted goes on where it stopped.
+    Figures are kept in OUT: an exploration that was interrupted goes on where it stopped.
 
     \b
     Examples:
@@ -78,7 +80,7 @@ def explore(
 
 
 def _list(terminal: Terminal, table: Any, plan: "shoal.Plan", out: Path, seed: int) -> None:
-    """What would be tried."""
+    """Print the candidates that would be tried."""
     from shoal.desk.frontier import listed
 
     tries = listed(table, plan, out, seed=seed)
@@ -90,7 +92,7 @@ def _list(terminal: Terminal, table: Any, plan: "shoal.Plan", out: Path, seed: i
 
 
 def _show(terminal: Terminal, frontier: "Frontier", out: Path) -> None:
-    """All candidates with their figures, and which to take."""
+    """Print all candidates with their figures, and the recommended one."""
     from shoal.report.exploration import KINDS
     from shoal.report.forms import in_unit
     from shoal.report.frontier_marks import numbered

@@ -1,4 +1,4 @@
-"""The group of all commands, and what each of them does before its work."""
+"""The group of all commands, and the setup that each command does before its work."""
 
 import signal
 import threading
@@ -13,19 +13,19 @@ import shoal
 from shoal.cli.terminal import Terminal
 
 ONCE = 3.0
-"""Seconds in which requests to end count as one: as long as a busy machine may need to hand one on."""
+"""Seconds within which requests to end count as one: a busy machine may take so long to pass one on."""
 
 pass_terminal = click.make_pass_decorator(Terminal)
 
 
 def _set(context: click.Context, option: click.Parameter, value: Any) -> None:
-    """Tell the run's terminal what an option says that stands before or after the command."""
+    """Pass an option, given before or after the command, on to the run's terminal."""
     if value:
         context.ensure_object(Terminal).set(str(option.name), value)
 
 
 def _of_every_command() -> list[click.Parameter]:
-    """The options that may stand before a command or after it; from the environment as SHOAL_QUIET and so on."""
+    """Options that may stand before a command or after it; from the environment as SHOAL_QUIET and so on."""
     how: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _set}
     return [
         click.Option(["--quiet", "-q"], is_flag=True, help="Print nothing but errors.", envvar="SHOAL_QUIET", **how),
@@ -37,7 +37,7 @@ def _of_every_command() -> list[click.Parameter]:
 
 
 def _version() -> click.Option:
-    """The option `--version`; the version is looked up only when it is asked for."""
+    """The option `--version`, which looks the version up only when it is used."""
 
     def show(context: click.Context, option: click.Parameter, value: bool) -> None:
         if value:
@@ -49,7 +49,7 @@ def _version() -> click.Option:
 
 
 class _Command(click.Command):
-    """A command that imports what work needs before the work, so that Ctrl-C meets one of them and not both."""
+    """A command that imports all modules before its work, so that Ctrl-C interrupts only one of the two."""
 
     def __init__(self, name: str | None, **described: Any) -> None:
         super().__init__(name, **described)
@@ -79,13 +79,13 @@ def name_variables(group: click.Group, prefix: str = "SHOAL") -> None:
 
 
 _interrupted = 0.0
-"""When the last request to end came."""
+"""Time of the last request to end."""
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """To be ended by the system is as to be interrupted: what was begun is taken away.
+    """Treat a request of the system to end as Ctrl-C: unfinished output is removed.
 
-    One request may come twice, from a terminal or a system and from the process that watches this one.
+    One request may come twice, from a terminal or the system and from the process that watches this one.
     """
     global _interrupted
     before, _interrupted = _interrupted, time.monotonic()
@@ -94,7 +94,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 class _Group(click.Group):
-    """A group whose commands, and those of groups in it, are as above."""
+    """A group whose commands, and those of its subgroups, are as above."""
 
     command_class = _Command
     group_class = type  # groups in it are as it is

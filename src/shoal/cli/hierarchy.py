@@ -1,4 +1,4 @@
-"""Hierarchies: look at one, find what is wrong with it, build one from a column."""
+"""Hierarchies: show one, check it, build one from a column."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from shoal.table.hierarchy_faults import Fault
 
 SHOWN = 10
-"""Values that are listed of those that a hierarchy lacks, or that no record has."""
+"""Most values that are listed, of those that a hierarchy lacks or that no record has."""
 
 
 @cli.group()
 def hierarchy() -> None:
-    """Look at a hierarchy, check it, or build one from a column. What is printed is private.
+    """Show a hierarchy, check it, or build one from a column. The output is private.
 
     A HIERARCHY is the name of a file (rows as ARX has them, or in YAML a tree), or a form as in a plan.
 
@@ -34,7 +34,7 @@ def hierarchy() -> None:
 
 
 def _column_options(command: Any) -> Any:
-    """Give a command the table whose column a hierarchy is for."""
+    """Give a command options for the table and column that a hierarchy is for."""
     options = (
         click.option("--data", type=FILE, help="Table that has the column."),
         click.option("--column", help="Column of the table; by default the only one."),
@@ -75,9 +75,10 @@ def show(terminal: Terminal, form: str, data: Path | None, column: str | None, m
 @_column_options
 @pass_terminal
 def check(terminal: Terminal, form: str, data: Path | None, column: str | None, reading: Options) -> None:
-    """Name all that is wrong with HIERARCHY: blanks, leaves that occur twice, labels with two parents.
+    """List all mistakes in HIERARCHY: blanks, leaves that occur twice, labels with two parents.
 
-    With a table, also the values of a column that it lacks. What is no mistake and seldom meant is listed, too.
+    With a table, values of its column that the hierarchy lacks are mistakes too. What is allowed but seldom meant is
+    listed as well.
 
     \b
     Examples:
@@ -97,7 +98,9 @@ def check(terminal: Terminal, form: str, data: Path | None, column: str | None, 
     if lacking:
         what = f"The hierarchy lacks {plural(len(lacking), 'value')} of '{column or 'the column'}'"
         wrong = [*wrong, Fault(what, labels=lacking, mend="Add a row for each.")]
-    terminal.result({"mistakes": [_said(fault) for fault in wrong], "to look at": [_said(problem) for problem in odd]})
+    terminal.result(
+        {"mistakes": [_described(fault) for fault in wrong], "to look at": [_described(problem) for problem in odd]}
+    )
     for word, problems in (("mistake", wrong), ("look at", odd)):
         for problem in problems:
             terminal.say(f"{word:<9} {problem}{_listed(problem.labels)}")
@@ -114,7 +117,7 @@ def check(terminal: Terminal, form: str, data: Path | None, column: str | None, 
 @reading_options
 @pass_terminal
 def build(terminal: Terminal, data: Path, column: str, form: str, out: Path | None, reading: Options) -> None:
-    """Build a hierarchy for COLUMN of DATA as FORM says, and write it as a file that a plan can name.
+    """Build a hierarchy of the form FORM for COLUMN of DATA, and write it as a file that a plan can name.
 
     \b
     FORM is as in a plan, or one that needs the whole table:
@@ -182,14 +185,14 @@ def _loaded(text: str, counts: Mapping[str, int] | None) -> "Hierarchy":
 
 
 def _rows(text: str, counts: Mapping[str, int] | None) -> tuple[tuple[str, ...], ...]:
-    """The rows of a file, whatever is wrong with them; of a form those of its hierarchy."""
+    """The rows of a file, mistakes included; for a form, those of its hierarchy."""
     from shoal.table.hierarchy import rows_in
 
     return rows_in(text) if isinstance(_form(text), str) else _loaded(text, counts).paths
 
 
 def _level(tree: "Hierarchy", level: int, counts: Mapping[str, int] | None) -> dict[str, int]:
-    """How many labels a level has, how many values the widest of them stands for, and the records of the rarest."""
+    """The number of labels of a level, the most values under one of them, and the records of the rarest."""
     values: dict[str, int] = {}
     records: dict[str, int] = {}
     for path in tree.paths:
@@ -200,7 +203,7 @@ def _level(tree: "Hierarchy", level: int, counts: Mapping[str, int] | None) -> d
 
 
 def _tree_lines(tree: "Hierarchy", counts: Mapping[str, int] | None, most: int) -> Iterator[str]:
-    """The labels from the root down, each once under its parent; what stays the same from level to level once."""
+    """The labels from the root down, each once under its parent; a label that repeats from level to level only once."""
     nodes: dict[tuple[str, ...], list[int]] = {}
     for path in tree.paths:
         down = tuple(reversed(path))
@@ -220,17 +223,17 @@ def _tree_lines(tree: "Hierarchy", counts: Mapping[str, int] | None, most: int) 
 
 
 def _depth_first(nodes: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Nodes by their places in the tree, branches in the order in which they first come."""
+    """Nodes in depth-first order, branches in the order in which they first occur."""
     first: dict[tuple[str, ...], int] = {place: number for number, place in enumerate(nodes)}
     return sorted(first, key=lambda place: [first[place[:d]] for d in range(1, len(place) + 1) if place[:d] in first])
 
 
-def _said(fault: "Fault") -> Mapping[str, object]:
+def _described(fault: "Fault") -> Mapping[str, object]:
     return {"rule": fault.rule, "rows": list(fault.rows), "labels": list(fault.labels), "mend": fault.mend}
 
 
 def _listed(labels: tuple[str, ...]) -> str:
-    """Labels after a sentence about them."""
+    """Labels, to follow a sentence about them."""
     if not labels:
         return ""
     more = f" and {len(labels) - SHOWN:,} more" if len(labels) > SHOWN else ""

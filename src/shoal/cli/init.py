@@ -12,7 +12,7 @@ from shoal.table.files.database import Database
 
 @cli.command()
 @click.argument("file", type=DATA)
-@click.option("--synthetic", is_flag=True, help="Draft a plan that makes every record up.")
+@click.option("--synthetic", is_flag=True, help="Draft a plan that synthesises every record.")
 @reading_options
 @query_option("file")
 @pass_terminal

@@ -1,4 +1,4 @@
-"""The log of a run: a line an event, with its time; counts and names of columns, never a cell.
+"""The log of a run: one line an event, with its time; counts and names of columns, never a cell.
 
 Python's own logging is loaded only where there is a log.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """A log that goes nowhere until it is sent somewhere."""
+    """A log that writes nothing until a destination is set."""
 
     def __init__(self) -> None:
         self._logger: logging.Logger | None = None
@@ -33,7 +33,7 @@ class Log:
             self._logger.error(text, *values)
 
     def send(self, place: str) -> None:
-        """Append what is logged to a file that only its owner may read, or to standard error for '-'.
+        """Append events to a file that only its owner may read, or to standard error for '-'.
 
         Raises
         ------
@@ -44,7 +44,7 @@ class Log:
         self._logger = _logger(place)
 
     def close(self) -> None:
-        """Log no more."""
+        """Stop logging."""
         for handler in () if self._logger is None else self._logger.handlers:
             handler.close()
         self._logger = None
@@ -68,7 +68,7 @@ def _logger(place: str) -> "logging.Logger":
 
 
 def _lines() -> "logging.Formatter":
-    """Time of the event in UTC, level, and what happened, in one line."""
+    """Formatter of a line: time of the event in UTC, level, and message."""
     import logging
 
     class Line(logging.Formatter):

@@ -1,4 +1,4 @@
-"""How a run ends: mistakes in one clear line, and a documented exit status."""
+"""The end of a run: mistakes in one clear line, and a documented exit status."""
 
 import sys
 import time
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def _failed(terminal: Terminal, error: BaseException) -> int:
-    """Say why a run ended; the exit status that follows from it."""
+    """Print the reason why a run ended, and return its exit status."""
     if isinstance(error, click.UsageError) and "--json" in sys.argv:  # it may stand behind what was not understood
         terminal.as_json = True
     match error:
@@ -45,7 +45,7 @@ def _failed(terminal: Terminal, error: BaseException) -> int:
 
 
 def _unexpected(error: BaseException) -> str:
-    """What is said of an error that no one foresaw: its kind, never its own words, which could show cells."""
+    """The message for an unforeseen error: its kind, never its own words, which could show cells."""
     if isinstance(error, MemoryError):
         return MEMORY_EXHAUSTED
     if isinstance(error, OSError):

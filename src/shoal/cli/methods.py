@@ -82,7 +82,7 @@ def _in_full(entry: Any) -> str:
 
 
 def yaml_of(entry: Any) -> str:
-    """How a plan names it, with what must be given."""
+    """The method as a plan names it, with its required parameters."""
     parameters = ", ".join(f"{key}: {_short(value)}" for key, value in entry.example.items())
     named = f"{entry.name}, {parameters}" if parameters else entry.name
     if entry.kind == "replace":
@@ -91,7 +91,7 @@ def yaml_of(entry: Any) -> str:
 
 
 def required_of(entry: Any) -> str:
-    """How a plan bounds its figure."""
+    """A bound on the method's figure, as a plan gives it."""
     return f"{yaml_of(entry)[:-1]}, {'at most' if entry.cls.better == 'lower' else 'at least'}: BOUND}}"
 
 
@@ -102,9 +102,9 @@ def _short(value: Any) -> str:
 
 
 def python_of(entry: Any) -> str:
-    """How a program makes it, with what must be given."""
-    given = ", ".join(f"{key}={_literal(value)}" for key, value in entry.example.items())
-    return f"shoal.{entry.cls.__name__}({given})"
+    """The method as a program makes it, with its required parameters."""
+    parameters = ", ".join(f"{key}={_literal(value)}" for key, value in entry.example.items())
+    return f"shoal.{entry.cls.__name__}({parameters})"
 
 
 def _literal(value: Any) -> str:

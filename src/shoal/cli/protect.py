@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 @click.argument("data", type=DATA)
 @click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file (YAML).")
 @click.option("--out", type=OUTPUT, required=True, help="Directory to write; must not exist or be empty.")
-@click.option("--seed", type=click.IntRange(0), help="Repeat a release; a secret. Drawn by the system by default.")
+@click.option(
+    "--seed", type=click.IntRange(0), help="Seed, to repeat a release; keep it secret. By default drawn by the system."
+)
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in the directory.")
 @click.option("--dry-run", is_flag=True, help="Carry the plan out and prove it, and write nothing.")
-@click.option("--unproved", is_flag=True, help="Write a release although the plan requires nothing; it says so.")
+@click.option(
+    "--unproved", is_flag=True, help="Write a release although the plan requires nothing; every file says so."
+)
 @click.option(
     "--exploration", type=FILE, help="Directory of the exploration that chose the plan, for the private report."
 )
@@ -101,7 +105,7 @@ def protect(
 
 
 def _hold(terminal: Terminal, given: "Given", plan: "shoal.Plan", memory: str | None) -> None:
-    """Read a table that is to be held whole, and say how it was read."""
+    """Read a table that is to be held whole, and tell how it was read."""
     from shoal.run.parts.admission import whole_needed
     from shoal.table.parts.session import allowance
 
@@ -122,7 +126,7 @@ def _hold(terminal: Terminal, given: "Given", plan: "shoal.Plan", memory: str | 
 
 @contextmanager
 def _explained(path: Path | None) -> Iterator[None]:
-    """The page of a refusal, written before the refusal goes on its way."""
+    """Write the page of a refusal before the refusal ends the run."""
     from shoal.release import NotProved
     from shoal.table.files.atomic import atomic_file
 
@@ -140,8 +144,8 @@ def _note_small_seed(terminal: Terminal, seed: int | None) -> None:
 
     if seed is not None and seed < LEAST_SEED:
         terminal.note(
-            "The seed is so small that others can try all like it, and with the right one undo random masking and the "
-            "order of the records. Leave it out but for tests."
+            "The seed is so small that others can try all seeds of its size; the right one undoes random masking and "
+            "the order of the records. Use small seeds only for tests."
         )
 
 

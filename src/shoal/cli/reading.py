@@ -1,4 +1,4 @@
-"""What commands read: tables, with the options of reading them, and the records of earlier runs."""
+"""Tables that commands read, with the options for reading them, and records of earlier runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _File(click.Path):
-    """A path to read; what was meant as an address is refused and not shown, for it may have a password in it."""
+    """A path to read. An address of a database is refused without being shown, since it may hold a password."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if isinstance(value, str) and like_address(value) and not Path(value).exists():
@@ -25,7 +25,7 @@ class _File(click.Path):
         return super().convert(value, parameter, context)
 
     def refusal(self, value: str) -> str:
-        """Why an address is not taken."""
+        """Message for an address where a file is needed."""
         return "A file is needed here, and the address of a database was given. Write the table to a file first."
 
 
@@ -48,11 +48,11 @@ DATA = _Data(path_type=Path)
 
 
 class _Output(click.Path):
-    """A path to write to, which is a place and no pipe."""
+    """A path to write to, which must not be a pipe."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if str(value) == "-":
-            self.fail("what is written takes its place at once or not at all, so it cannot be a pipe: name a place.")
+            self.fail("output is put in its place as a whole or not at all, so it cannot be a pipe: name a place.")
         return super().convert(value, parameter, context)
 
 
@@ -61,28 +61,28 @@ DOUBTED = ("quasi-identifier", "confidential", "other", "weight")
 """Roles of columns whose level of measurement matters."""
 
 READING = (
-    click.option("--delimiter", help="What separates cells in a text file; found out by default."),
+    click.option("--delimiter", help="Separator of cells in a text file; detected by default."),
     click.option(
         "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="Decimal mark of a text file."
     ),
-    click.option("--encoding", help="Encoding of a text file; found out by default."),
+    click.option("--encoding", help="Encoding of a text file; detected by default."),
     click.option("--sheet", help="Sheet of an Excel file; the first by default."),
 )
 
 
 Options = dict[str, Any]
-"""Options of a command by the names that functions know them by."""
+"""Options of a command, by the names of function parameters."""
 
 
 def reading_options(command: Any) -> Any:
-    """Give a command the options of reading, as one mapping."""
+    """Give a command the options for reading files, as one mapping."""
 
     @wraps(command)
     def with_reading(
         *args: Any, delimiter: str | None, decimal: str, encoding: str | None, sheet: str | None, **others: Any
     ) -> Any:
-        how = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "sheet": sheet}
-        return command(*args, reading=how, **others)
+        reading = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "sheet": sheet}
+        return command(*args, reading=reading, **others)
 
     for option in reversed(READING):
         with_reading = option(with_reading)
@@ -90,23 +90,23 @@ def reading_options(command: Any) -> Any:
 
 
 def query_option(argument: str) -> Callable[[Any], Any]:
-    """Give a command the option that says what is read of a database, which one of its arguments names."""
+    """Give a command an option for the query of a database that one of its arguments names."""
 
     def give(command: Any) -> Any:
         @wraps(command)
         def with_query(*args: Any, query: str | None, **others: Any) -> Any:
             return command(*args, **{**others, argument: _asked(others[argument], query)})
 
-        return click.option("--query", help="Of a database: a SELECT, or the name of a table.")(with_query)
+        return click.option("--query", help="For a database: a SELECT, or the name of a table.")(with_query)
 
     return give
 
 
 def _asked(data: Path | Database, query: str | None) -> Path | Database:
-    """What is to be read, with the query."""
+    """The file, or the database with its query."""
     if not isinstance(data, Database):
         if query is not None:
-            raise FileError("A query asks a database, and a file was named. Leave --query out.")
+            raise FileError("--query is for a database, and a file was named. Leave it out.")
         return data
     if query is None:
         raise FileError("A database holds many tables. Name one, or give a SELECT, with --query.")
@@ -114,7 +114,7 @@ def _asked(data: Path | Database, query: str | None) -> Path | Database:
 
 
 def read(terminal: Terminal, data: Path | Database, reading: Mapping[str, Any], plan: Any = None) -> Any:
-    """A table, with a note for each column that may have been meant otherwise than the plan knows."""
+    """A table, with a note for each column whose type is in doubt and that the plan does not settle."""
     from shoal.table.files.tables import read_table
 
     table = data.read() if isinstance(data, Database) else read_table(data, **reading)
@@ -123,7 +123,7 @@ def read(terminal: Terminal, data: Path | Database, reading: Mapping[str, Any], 
 
 
 def note_doubts(terminal: Terminal, table: "Table", plan: Any = None) -> None:
-    """A note for each column that may have been meant otherwise than the plan knows."""
+    """Print a note for each column whose type is in doubt and that the plan does not settle."""
     columns = plan.schema.columns if plan is not None else {}
     for name, note in table.notes.items():
         if name not in columns or (columns[name].level is None and columns[name].role in DOUBTED):

@@ -1,4 +1,4 @@
-"""Two people for a release: one hands it over, another looks at it, comments and approves."""
+"""Two people for a release: one hands it over, the other reviews, comments and approves."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from shoal.cli.terminal import Terminal
 if TYPE_CHECKING:
     from shoal.release.review import Review
 
-WHO = "Name under which it is done."
+WHO = "Name of the person who does it."
 
 
 @cli.group()
@@ -35,7 +35,9 @@ def review() -> None:
 @click.argument("release", type=FILE)
 @click.option("--by", required=True, help=WHO)
 @click.option("--out", type=OUTPUT, required=True, help="File to write.")
-@click.option("--public", is_flag=True, help="Leave out the figures of the original; who reviews it sees bands only.")
+@click.option(
+    "--public", is_flag=True, help="Leave out the figures of the original; the reviewer then sees bands only."
+)
 @pass_terminal
 def make(terminal: Terminal, release: Path, by: str, out: Path, public: bool) -> None:
     """Write RELEASE, a directory, as one file for a second person: plan and evidence, and no record of the table.
@@ -45,9 +47,9 @@ def make(terminal: Terminal, release: Path, by: str, out: Path, public: bool) ->
       shoal review make release-1 --by Ada --out review.json
       shoal review make release-1 --by Ada --out review.json --public
     """
-    made = shoal.review(release, by, private=not public)
-    made.write(out)
-    terminal.result({"review": str(out), "sha256": made.sha256, "private": made.private is not None})
+    review = shoal.review(release, by, private=not public)
+    review.write(out)
+    terminal.result({"review": str(out), "sha256": review.sha256, "private": review.private is not None})
     terminal.say(f"Review    {out}   ({'no figure of the original' if public else 'has figures of the original'})")
 
 
@@ -55,15 +57,15 @@ def make(terminal: Terminal, release: Path, by: str, out: Path, public: bool) ->
 @click.argument("file", type=FILE)
 @pass_terminal
 def show(terminal: Terminal, file: Path) -> None:
-    """Show what FILE says of a release: plan, what was proved and measured, comments, and who approved it.
+    """Show the release that FILE describes: plan, verdicts, figures, comments, and approval.
 
     \b
     Example:
       shoal review show review.json
     """
-    given = shoal.Review.read(file)
-    terminal.result({**_state(given), "evidence": given.evidence, "private": given.private})
-    for line in _lines(given):
+    review = shoal.Review.read(file)
+    terminal.result({**_state(review), "evidence": review.evidence, "private": review.private})
+    for line in _lines(review):
         terminal.say(line)
 
 
@@ -84,10 +86,10 @@ def comment(terminal: Terminal, file: Path, text: str, by: str) -> None:
 
 @review.command()
 @click.argument("file", type=FILE)
-@click.option("--by", required=True, help=WHO + " Not the one who handed it over.")
+@click.option("--by", required=True, help=WHO + " Not the person who handed it over.")
 @pass_terminal
 def approve(terminal: Terminal, file: Path, by: str) -> None:
-    """Approve the release that FILE speaks of; look at it first with `shoal review show`.
+    """Approve the release that FILE describes; look at it first with `shoal review show`.
 
     \b
     Example:
@@ -101,7 +103,7 @@ def approve(terminal: Terminal, file: Path, by: str) -> None:
 @click.argument("file", type=FILE)
 @pass_terminal
 def record(terminal: Terminal, release: Path, file: Path) -> None:
-    """Write into both folders of RELEASE who approved it by FILE; an approval of any other release is refused.
+    """Write the approval in FILE into both folders of RELEASE; an approval of any other release is refused.
 
     \b
     Example:
@@ -113,7 +115,7 @@ def record(terminal: Terminal, release: Path, file: Path) -> None:
 
 
 def _written(terminal: Terminal, review: "Review", file: Path) -> None:
-    """Put a review in the place of what it was, and tell its state."""
+    """Replace the file of a review, and print its state."""
     review.write(file)
     terminal.result(_state(review))
     for line in _remarks(review):
@@ -125,7 +127,7 @@ def _state(review: "Review") -> Mapping[str, object]:
 
 
 def _lines(review: "Review") -> Iterator[str]:
-    """A review for a person: figures of the original where they were handed over, else what is public."""
+    """A review for a person: figures of the original if they were handed over, else the public ones."""
     from shoal.report.forms import figure, in_unit
 
     shown = review.private or review.evidence

@@ -1,4 +1,4 @@
-"""How a table stands before anything is done to it."""
+"""The risk of a table before anything is done to it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 @cli.command()
 @click.argument("file", type=DATA)
-@click.option("--plan", "plan_file", type=FILE, help="Plan whose roles are taken; guessed as by init without one.")
+@click.option(
+    "--plan", "plan_file", type=FILE, help="Plan that gives the roles; without one they are guessed, as by init."
+)
 @click.option(
     "--top",
     type=click.IntRange(1),
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 @query_option("file")
 @pass_terminal
 def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top: int, reading: Options) -> None:
-    """Look at the risk of FILE as it is, before anything is done to it. What is printed is private.
+    """Measure the risk of FILE as it is, before anything is done to it. The output is private.
 
     \b
     Examples:
@@ -66,7 +68,7 @@ def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top:
 
 
 def _which_columns(terminal: Terminal, exposure: "Exposure") -> None:
-    """Which columns and sets of columns tell people apart, beside the roles."""
+    """Print the columns and sets of columns that tell people apart, whatever their roles."""
     terminal.table(
         ["column", "role", "distinction", "separation", "unique"],
         [
@@ -96,7 +98,7 @@ def _which_columns(terminal: Terminal, exposure: "Exposure") -> None:
 
 
 def _identifiers(terminal: Terminal, exposure: "Exposure") -> None:
-    """Where the identifiers of HIPAA may stand, and what cannot be seen of them."""
+    """Print the columns that may hold identifiers of HIPAA, and what cannot be detected."""
     from shoal.table.identifiers import IDENTIFIERS, MOST_VALUES, by_identifier, unseen
 
     terminal.say(

@@ -1,4 +1,4 @@
-"""JSON schemas of what people and programs read and write."""
+"""JSON schemas of plans and evidence."""
 
 import json
 

@@ -1,9 +1,9 @@
-"""What a run prints: lines for a person, JSON for a program, progress and tables on a terminal."""
+"""Output of a run: lines for a person, JSON for a program, progress and tables on a terminal."""
 
 import json
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -15,26 +15,22 @@ import click
 from shoal.cli.log import Log
 from shoal.cli.wrapping import wrapped
 from shoal.vocabulary.errors import Refused, plural, printable
-
-QUIET_SECONDS = 1.0
-"""Work that takes longer shows its progress."""
-Stage = Callable[[str, float], None]
-"""Called with what is being done and the fraction of it that is done."""
+from shoal.vocabulary.progress import QUIET_SECONDS, OnProgress
 
 WIDE = 160
-"""Columns of a table that goes into a file or a pipe."""
+"""Width, in characters, of a table that goes into a file or a pipe."""
 
 FEWEST = 12
-"""Columns that text of several words has at least."""
+"""Least width of a column whose text has several words."""
 
 
 def _fitted(text: str, stream: TextIO) -> str:
-    """Text in the width of a terminal; as it is where it goes elsewhere."""
+    """Text wrapped to the width of a terminal; unchanged for any other destination."""
     return wrapped(text, get_terminal_size().columns) if stream.isatty() else text
 
 
 def _whole_columns(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[bool]:
-    """Which columns of a table are not wrapped: those of single words and figures, if the others have space then."""
+    """For each column, True if it is not wrapped: its cells are single words or figures, and the others fit."""
     cells = [list(column) for column in zip(*rows)] or [[] for _ in titles]
     single = [bool(column) and all(" " not in cell or len(cell) < FEWEST for cell in column) for column in cells]
     needed = [
@@ -44,7 +40,7 @@ def _whole_columns(titles: Sequence[str], rows: Sequence[Sequence[str]], width: 
 
 
 class Terminal:
-    """Prints as the options say that every command has, and logs where they ask for it."""
+    """Prints and logs as the options of every command ask."""
 
     def __init__(self) -> None:
         self.quiet = False
@@ -52,39 +48,39 @@ class Terminal:
         self.log = Log()
 
     def set(self, option: str, value: Any) -> None:
-        """Take one of the options `quiet`, `as_json` and `log` (the place to log to)."""
+        """Set one of the options `quiet`, `as_json` and `log` (the place to log to)."""
         if option == "log":
             self.log.send(value)
         else:
             setattr(self, option, value)
 
     def say(self, text: str, *, whole: bool = False) -> None:
-        """For a person: silent under --quiet and --json; on a terminal in its width, unless lines are to stay whole."""
+        """Print a line for a person: silent under --quiet and --json, wrapped to a terminal's width unless `whole`."""
         if not self.quiet and not self.as_json:
             click.echo(printable(text if whole else _fitted(text, sys.stdout), keep="\n"))
 
     def note(self, text: str) -> None:
-        """Something to look at, on standard error so that it never mixes with a result."""
+        """Print a caution on standard error, so that it never mixes with a result."""
         self.log.warning("%s", text)
         if not self.quiet:
             click.echo(printable(_fitted(f"shoal: note: {text}", sys.stderr), keep="\n"), err=True)
 
     def result(self, content: Mapping[str, object]) -> None:
-        """For a program: printed under --json only."""
+        """Print a result for a program, under --json only."""
         if self.as_json:
             click.echo(json.dumps(content, indent=2, default=str))
 
     def failed(self, status: int, kind: str, text: str, *, shown: bool = False, refused: Refused | None = None) -> int:
-        """How a run ends that did not do what was asked of it, for a person, a program and the log.
+        """Report a failed run to a person, a program and the log.
 
         Parameters
         ----------
         kind
-            The name of the error.
+            Name of the error.
         shown
-            Whether a person was told already.
+            True if the message was already printed.
         refused
-            What was not met, if that is why.
+            The refusal, if that is the reason.
 
         Returns
         -------
@@ -107,14 +103,14 @@ class Terminal:
         return status
 
     def judged(self, evidence: Any) -> None:
-        """What was proved, refuted and measured, for a person and for the log."""
+        """Print and log verdicts and figures."""
         for line in evidence.lines():
             self.say(line)
         for verdict in evidence.verdicts:
             self.log.info("%s %s", "proved" if verdict.holds else "REFUTED", verdict.requirement)
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[str]], bold: Sequence[Collection[int]] = ()) -> None:
-        """For a person: a table, as wide as the terminal; `bold` has the cells of each row that stand out."""
+        """Print a table for a person, as wide as the terminal; `bold` has the places of emphasised cells by row."""
         if self.quiet or self.as_json:
             return
         from rich.console import Console
@@ -154,8 +150,8 @@ class Terminal:
         finally:
             bar.stop()
 
-    def _logged(self, stage: Stage) -> Stage:
-        """The same, and a line of the log for whatever is done next."""
+    def _logged(self, stage: OnProgress) -> OnProgress:
+        """The callback, which also logs each new stage."""
         last = ""
 
         def logged(text: str, fraction: float) -> None:
@@ -168,7 +164,7 @@ class Terminal:
         return logged
 
     def tried(self, release: Any) -> None:
-        """What would be released."""
+        """Print the result of a dry run."""
         from shoal.release.evidence_file import left_as_they_came
 
         self.result(
@@ -184,7 +180,7 @@ class Terminal:
         self.say("\nDry run: nothing was written.")
 
     def released(self, release: Any, out: Path) -> None:
-        """What was proved and measured on a release, and where it lies."""
+        """Print verdicts and figures of a release, and its directory."""
         from shoal.release.evidence_file import left_as_they_came
 
         report = out / "release" / "report.html"
@@ -211,7 +207,7 @@ class Terminal:
         self.say(f"Report    {report.resolve().as_uri()}")
 
     def _noted(self, release: Any) -> None:
-        """What was proved and measured, and what is to be looked at."""
+        """Print verdicts, figures and cautions."""
         from shoal.plan.steps import LOSS, LOSS_OF_RECORDS
         from shoal.release.evidence_file import left_as_they_came
         from shoal.report.unchanged import unchanged_sentence
@@ -222,8 +218,8 @@ class Terminal:
         for name, odd in release.account.odd_values.items():
             counts = " and ".join(f"{plural(count, 'value')} {why}" for why, count in odd.items())
             self.note(
-                f"'{name}' has {counts}; if they cannot be, name support in the step that made them, or a rule under "
-                f"constraints."
+                f"'{name}' has {counts}; if such values are impossible, set support in the step that made them, or add "
+                f"a rule under constraints."
             )
         for step in release.account.steps:
             if LOSS_OF_RECORDS in step.facts:
@@ -234,7 +230,7 @@ class Terminal:
                 )
         if len(release.copies) > 1:
             self.note(
-                f"What is required was looked at in each of {len(release.copies)} tables by itself, not in all of them "
+                f"The requirements were proved on each of {len(release.copies)} tables by itself, not on all of them "
                 f"together, which tell more."
             )
         if not release.account.proved:

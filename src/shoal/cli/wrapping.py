@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 LABEL = re.compile(r"\S+ +(?<=^.{10})(?=\S)")
-"""What a line begins with that says what it is: `proved    `, ten characters in all."""
+"""The label at the start of a line, ten characters with its blanks: `proved    `."""
 
 OF_ITS_OWN = re.compile(r"\s*(-{3,}$|[-*] |\d+\. )|.*\S {3,}\S")
-"""Lines that are not joined with others: what underlines, lists, tables."""
+"""Lines that are never joined with others: underlines, list items, tables."""
 
 
 def wrapped(text: str, width: int) -> str:
-    """Text in lines of a width; what has no blanks stays whole."""
+    """Text in lines of at most so many characters; words are never broken."""
     return "\n".join(_broken(line, width) for line in text.split("\n"))
 
 
@@ -26,7 +26,7 @@ def _broken(line: str, width: int) -> str:
 
 
 def reflowed(text: str) -> str:
-    """Text with each paragraph as one line; lines that are indented otherwise, or of their own, stay."""
+    """Text with each paragraph as one line; lines with another indent, and lines of their own, stay."""
     return "\n".join(_paragraphs(text.split("\n")))
 
 

@@ -1,7 +1,7 @@
-"""Columns of a released file in which no cell is left, as the numbers that they were.
+"""Released columns in which no cell is left, restored to columns of numbers.
 
-A file of text does not say what a column without cells holds. Where a rule of the plan counts with it, it held numbers;
-otherwise the rule could not be judged, and nobody would see that it tells what was blanked.
+A text file does not say what a column without cells holds. If a rule of the plan calculates with the column, it held
+numbers. Otherwise the rule could not be judged, and nobody would see that it reveals the blanked cells.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from shoal.vocabulary.errors import ConstraintError
 
 
 def with_blank_numbers(records: Records, rules: Sequence[str]) -> Records:
-    """The records with columns without cells as numbers, if a rule can be read with them as numbers only."""
+    """The records, with empty columns as numbers if a rule can only be read so."""
     for text in rules:
-        with suppress(ConstraintError):  # which whoever parses the rules meets again
+        with suppress(ConstraintError):  # raised again when the rules are parsed
             bind(text, 1, records, released=True)
             continue
         blank = [v for v in records.variables if v.name in text and not v.continuous and v.missing.all()]

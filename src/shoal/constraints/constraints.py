@@ -1,4 +1,4 @@
-"""The constraints of a table: parsed, checked for sense, judged, kept by repair and by rounding."""
+"""The constraints of a table: parsed, checked for consistency, judged, and preserved by repair and rounding."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ import numpy as np
 from shoal.constraints.deduction import deduced
 from shoal.constraints.precision import Decimals, advice_on_digits, written_decimals
 from shoal.constraints.projection import System, nearest
-from shoal.constraints.repair import Table, repaired, table_of
+from shoal.constraints.repair import DistinctRecords, distinct_records, repaired
 from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, rounded, to_decimals
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View, affine, bind
 from shoal.constraints.system import Domain, redundant, refuse_clashes
@@ -23,7 +23,7 @@ from shoal.vocabulary.errors import ConstraintError, DataError, Refused, plural,
 from shoal.vocabulary.facts import Count, Figure, OfOriginal, OfPlan
 
 SINGLE = 1e-6
-"""Relative rounding of sums of single-precision numbers, 2^-24 = 6e-8 each, with room for a dozen terms."""
+"""Relative rounding error of sums of single-precision numbers, 2^-24 = 6e-8 each, with a margin for a dozen terms."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,12 +33,11 @@ class Constraints:
     Parameters
     ----------
     rules
-        As bound by `parse`.
+        Rules, as bound by `parse`.
     original
-        The table they were parsed against: it fixes the units in which distances count.
+        The table they were parsed against, which fixes the units of distances.
     decimals
-        Of the columns of sums; None to find them out from the cells that are judged. Given where these are a part of a
-        table.
+        Decimals of the columns of sums; None to infer them from the judged cells. Given if these are a part of a table.
 
     Examples
     --------
@@ -64,13 +63,13 @@ class Constraints:
         Parameters
         ----------
         released
-            The table is a release: it need not hold every level that the rules mention, and is judged by rules that
-            clash as by all others.
+            True for a release: it need not hold every level that the rules mention, and is judged even by clashing
+            rules.
 
         Raises
         ------
         ConstraintError
-            If a rule cannot be read, names what is not there, mixes units, or clashes with others.
+            If a rule cannot be read, names an unknown column or level, mixes units, or clashes with others.
         """
         bound = tuple(bind(text, i + 1, records, released=released) for i, text in enumerate(rules))
         constraints = cls(rules=bound, original=records)
@@ -89,12 +88,12 @@ class Constraints:
 
     @cached_property
     def redundant(self) -> Mapping[str, tuple[str, ...]]:
-        """Rules that say nothing new, each with the rules it follows from (none: its condition cannot be met)."""
+        """Redundant rules, each with the rules from which it follows (none if its condition cannot be met)."""
         return redundant(self.rules, self.domain)
 
     @cached_property
     def domain(self) -> Domain:
-        """The constrained columns, and what counts as a unit of distance in each."""
+        """The constrained columns, and the unit of distance in each."""
         chosen = [self.original[name] for name in self.columns]
         continuous = [v for v in chosen if v.continuous]
         return Domain(
@@ -104,7 +103,7 @@ class Constraints:
         )
 
     def in_units_of(self, records: Records) -> "Constraints":
-        """The same rules, with distances counted in the units of other records of the table."""
+        """The same rules, with distances in the units of other records of the table."""
         return replace(self, original=records)
 
     @property
@@ -112,18 +111,18 @@ class Constraints:
         return [clause for rule in self.rules for clause in rule.clauses]
 
     def violations(self, records: Records, tolerance: float | None = None) -> dict[str, Bools]:
-        """For each rule which records break it, shape (n,); what is missing breaks nothing.
+        """Records that break each rule, shape (n,) by rule; a missing cell breaks nothing.
 
         Parameters
         ----------
         tolerance
-            Share of the size of a comparison's terms that counts as equal. By default sums of columns whose cells are
-            decimals are judged exactly in these, and others within 1e-10.
+            Share of the size of a comparison's terms that counts as equal. By default sums of columns of decimals are
+            judged exactly, and others within 1e-10.
 
         Raises
         ------
         Refused
-            If a column of a rule is no longer there, or no longer holds numbers (or categories) as it did.
+            If a column of a rule is missing, or no longer holds numbers (or categories) as before.
         """
         if lost := [reason for reason in map(self._lost(records), self.rules) if reason]:
             raise Refused(" ".join(lost))
@@ -137,14 +136,14 @@ class Constraints:
         }
 
     def as_written(self) -> "Constraints":
-        """The same rules for a finished table, in which a bound of one column is judged without tolerance."""
+        """The same rules for a finished table, where a bound on one column is judged without tolerance."""
         return self._with_linear(Linear.as_written)
 
     def in_decimals_of(self, records: Records) -> "Constraints":
         """The same rules, judged as exactly as the cells of some records are written.
 
-        What is computed is judged with a tolerance. Decimals can be judged without: of their sums none comes nearer to
-        another than a step, though as binary numbers they may differ in the last bit.
+        Computed values are judged with a tolerance. Sums of decimals can be judged without: two of them differ by a
+        whole step or not at all, though as binary numbers they may differ in the last bit.
         """
         decimals = self.decimals_of(records) if self.decimals is None else self.decimals
         return self._with_linear(lambda literal: literal.in_decimals(decimals))
@@ -160,7 +159,7 @@ class Constraints:
         return replace(self, rules=tuple(rules))
 
     def on_bounds(self, records: Records) -> Records:
-        """Numbers that rounding put past the bound of one column, though within the tolerance, put on the bound."""
+        """The records, with numbers that rounding put past a bound on one column set to the bound."""
         for clause in self.as_written()._clauses:
             bound = clause.literals[0]
             if not isinstance(bound, Linear) or bound.step > 0 or bound.relation == "<":
@@ -175,7 +174,7 @@ class Constraints:
         return records
 
     def _lost(self, records: Records) -> Callable[[Rule], str]:
-        """Reason why a rule cannot be judged on records; empty if it can."""
+        """A function for the reason why a rule cannot be judged on records; empty if it can."""
 
         def reason(rule: Rule) -> str:
             for name in rule.columns:
@@ -190,7 +189,7 @@ class Constraints:
         return reason
 
     def check(self, records: Records) -> list[Verdict]:
-        """One verdict a rule: how many records break it; a rule that cannot be judged does not hold."""
+        """One verdict for each rule, with the number of records that break it; one that cannot be judged fails."""
         lost = {rule.text: reason for rule in self.rules if (reason := self._lost(records)(rule))}
         judged = replace(self, rules=tuple(rule for rule in self.rules if rule.text not in lost))
         judged = judged.in_decimals_of(records)
@@ -201,13 +200,13 @@ class Constraints:
         ]
 
     def _advice_on(self, rule: Rule, records: Records, broken: Bools) -> str:
-        """Advice on a rule that is broken by less than single precision resolves."""
+        """Advice on a rule that is broken by less than the resolution of single precision."""
         if not broken.any() or self.violations(records, SINGLE)[rule.text].any():
             return ""
         return advice_on_digits(records, rule.columns)
 
     def deduced(self, records: Records) -> Records:
-        """The records with every missing cell filled in that the rules which can be judged determine."""
+        """The records, with every missing cell filled in that the judgeable rules determine."""
         lost = self._lost(records)
         return deduced(records, [rule for rule in self.rules if not lost(rule)])
 
@@ -225,12 +224,12 @@ class Constraints:
         return verdicts
 
     def admit(self, records: Records, policy: Policy = "refuse") -> StepResult:
-        """Treat a table that comes in: refuse one with broken rules, only report them, or repair it."""
+        """Treat an input table by policy: refuse it if rules are broken, only report them, or repair it."""
         counts = {v.requirement: int(v.achieved or 0) for v in self.check(records) if not v.holds}
         if counts and policy == "refuse":
             broken = " ".join(v.sentence for v in self.check(records) if not v.holds)
             raise DataError(
-                f"The table breaks its own rules: {broken} Correct it, or say broken_rules: repair "
+                f"The table breaks its own rules: {broken} Correct it, or set broken_rules: repair "
                 f"(or report) under constraints."
             )
         change = self.repair(records, keep=()) if policy == "repair" and counts else StepResult(records=records)
@@ -245,13 +244,13 @@ class Constraints:
         Parameters
         ----------
         keep
-            Columns that are repaired among themselves first and then held wherever the other columns can
-            carry the rest, so that classes stay classes; by default the quasi-identifiers.
+            Columns that are repaired among themselves first and then held fixed wherever the other columns can take
+            the rest, so that classes are preserved; by default the quasi-identifiers.
 
         Raises
         ------
         Refused
-            If a record has no neighbour that obeys all rules.
+            If no record near some record obeys all rules.
         """
         kept = records.quasi_identifiers if keep is None else tuple(keep)
         broken = np.logical_or.reduce([np.zeros(len(records), dtype=bool), *self.violations(records).values()])
@@ -271,7 +270,7 @@ class Constraints:
         )
 
     def _moved(self, before: Records, after: Records) -> Floats:
-        """Shape (n,); squared distance in the standardised columns."""
+        """Shape (n,); squared distance moved, in the standardised columns."""
         total = np.zeros(len(before))
         for name, length in zip(self.domain.continuous, self.domain.lengths):
             total += np.nan_to_num((after[name].values - before[name].values) / length) ** 2
@@ -282,26 +281,26 @@ class Constraints:
         return total
 
     def _apart(self, records: Records, name: str) -> Floats:
-        """Shape (m, m); squared distances between the categories that a column now has."""
+        """Shape (m, m); squared distances between the present categories of a column."""
         variable = records[name]
         each = variable.with_values(np.arange(len(variable.categories)))
         points = Records.of([each]).matrix_like(self.original, [name])
         return np.asarray(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
 
     def round(self, records: Records, decimals: Mapping[str, int], keep: Sequence[str] | None = None) -> Records:
-        """Round columns to their decimals so that every rule that holds goes on to hold.
+        """Round columns to their decimals while every rule that holds continues to hold.
 
         Parameters
         ----------
         decimals
-            For each column to round its decimals; dates and times are whole numbers in any case.
+            Decimals by column; dates and times are whole numbers in any case.
         keep
-            As in `repair`: rounded among themselves first, so that classes stay classes.
+            As in `repair`: rounded among themselves first, so that classes are preserved.
 
         Raises
         ------
         Refused
-            If some record has no such rounding; names the rules and what would make it possible.
+            If some record has no such rounding; the message names the rules, and decimals that would allow one.
         """
         kept = set(records.quasi_identifiers if keep is None else keep)
         free = [v for v in records.variables if v.continuous and v.name not in self.columns]
@@ -317,10 +316,10 @@ class Constraints:
     def _rounded(
         self, records: Records, clauses: Sequence[Clause], decimals: Mapping[str, int], domain: Domain, fixed: set[str]
     ) -> Records:
-        """Round the columns that are not fixed; fixed ones only where it cannot be done without."""
+        """Round the columns that are not fixed, and fixed ones only where it is unavoidable."""
         names = domain.continuous
         places = decimals_of(domain, decimals, records.variables)
-        table, ids = table_of(records, domain, self._apart)
+        table, ids = distinct_records(records, domain, self._apart)
         after, good = rounded(table, clauses, Lattice(names, places, np.array([n in fixed for n in names], dtype=bool)))
         x = after.x
         if not good.all():
@@ -332,13 +331,13 @@ class Constraints:
                 raise Refused(self._unroundable(table.take(~good), clauses, all_free, int((~good)[ids].sum())))
         return records.with_raw(names, x[ids])
 
-    def _unroundable(self, table: Table, clauses: Sequence[Clause], lattice: Lattice, count: int) -> str:
+    def _unroundable(self, table: DistinctRecords, clauses: Sequence[Clause], lattice: Lattice, count: int) -> str:
         concerned = [rule for rule in self.rules if set(rule.clauses) <= set(clauses)] or list(self.rules)
         alone = [rule for rule in concerned if not rounded(table, rule.clauses, lattice)[1].all()]
         named = quoted(rule.text for rule in alone or concerned)
         needed = [decimals_needed(rule, lattice) for rule in alone or concerned]
-        wanted = [places for places in needed if places is not None]
-        advice = "; ".join(f"give '{name}' {plural(places, 'decimal')}" for name, places in wanted)
+        possible = [places for places in needed if places is not None]
+        advice = "; ".join(f"give '{name}' {plural(places, 'decimal')}" for name, places in possible)
         return (
             f"{plural(count, 'record')} cannot be rounded to the decimals asked for so that {named} "
             f"{'holds' if len(alone or concerned) == 1 else 'hold'}. "
@@ -346,7 +345,7 @@ class Constraints:
         )
 
     def settle(self, x: Floats) -> Floats:
-        """Points that satisfy the linear rules but for rounding, put on them to the last digit.
+        """Points that satisfy the linear rules up to rounding, moved to satisfy them to the last digit.
 
         Parameters
         ----------

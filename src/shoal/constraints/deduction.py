@@ -1,18 +1,17 @@
 """Deduction by rules: missing cells that the known cells of the same record determine.
 
-A rule that is not released with a blanked cell is still known: net and tax add up to gross for everybody. So whoever
-holds a release can fill in a cell of which the rules leave one value only. They are read as follows, until nothing more
-comes of it:
+Blanking a cell does not hide a rule that everybody knows: net and tax add up to gross. So whoever holds a release can
+fill in a cell if the rules leave only one value. The following deductions are repeated until nothing more follows:
 
-- of every clause (one of these comparisons holds) all comparisons but one are known to be wrong: then that one holds;
-- a linear comparison that holds, with one column missing in a record, is a bound of the missing value, or its value;
-  where the largest lower and the least upper bound meet, that is the value (`tax >= 0`, `tax <= gross`, a gross of 0);
-- a comparison with categories that holds leaves these; where all that hold leave one only, that is the category;
-- equations without conditions are solved together where several columns are missing: a column is determined exactly
-  where its unit vector lies in the row space of their coefficients.
+- if all comparisons of a clause (one of them holds) but one are known to be false, that one holds;
+- a linear comparison that holds, with one column missing in a record, gives a bound of the missing value, or the value;
+  if the largest lower and the smallest upper bound meet, they are the value (`tax >= 0`, `tax <= gross`, gross 0);
+- a comparison with categories that holds leaves these; if all such comparisons leave only one, it is the category;
+- equations without conditions are solved together if several columns are missing: a column is determined exactly if its
+  unit vector lies in the row space of their coefficients.
 
-A number deduced is put equal to the column's nearest known value where the two differ by rounding only, so that
-records that agree are seen to agree. Bounds that meet through several unknowns at once are not searched for.
+A deduced number is set to the column's nearest known value if the two differ only by rounding, so that records that
+agree are seen to agree. Bounds that meet only through several unknowns at once are not searched.
 """
 
 from collections.abc import Sequence
@@ -27,13 +26,13 @@ from shoal.table.records import Records
 from shoal.table.variable import Variable
 
 ROUNDING = 1e-9
-"""Relative difference, in units of the terms of an equation, up to which two numbers are one."""
+"""Relative difference, in units of an equation's terms, up to which two numbers are equal."""
 
 
 def deduced(records: Records, rules: Sequence[Rule]) -> Records:
-    """The records with every missing cell filled in that the rules determine; the same object if there is none.
+    """The records, with every missing cell filled in that the rules determine; the same object if there is none.
 
-    `rules`: over columns that are all there, of the level that the rules were bound to.
+    `rules`: rules whose columns are all present, with the level that the rules were bound to.
     """
     clauses = [clause for rule in rules for clause in rule.clauses]
     while True:
@@ -68,13 +67,13 @@ class _Choices:
                 self.left[row] = self.left.get(row, member.categories) & member.categories
 
     def single(self) -> dict[int, Category]:
-        """The records of which one category is left."""
+        """The records for which one category is left."""
         left = {row: categories - self.ruled_out.get(row, frozenset()) for row, categories in self.left.items()}
         return {row: next(iter(categories)) for row, categories in left.items() if len(categories) == 1}
 
 
 def _propagated(records: Records, clauses: Sequence[Clause]) -> Records:
-    """One round of comparisons that must hold, each by itself."""
+    """One round of deductions from comparisons that must hold, each by itself."""
     bounds: dict[str, _Bounds] = {}
     choices: dict[str, _Choices] = {}
     for clause in clauses:
@@ -96,7 +95,7 @@ def _propagated(records: Records, clauses: Sequence[Clause]) -> Records:
 
 
 def _tighten(bounds: dict[str, _Bounds], records: Records, literal: Linear, holds: Bools) -> None:
-    """Bounds of the one missing column from a comparison that holds."""
+    """Tighten the bounds of the one missing column by a comparison that holds."""
     if literal.relation == "<":
         return
     missing = {name: records[name].missing for name in literal.columns}
@@ -125,7 +124,7 @@ def _with_numbers(variable: Variable, bounds: _Bounds) -> Variable:
 
 
 def _filled(variable: Variable, rows: np.ndarray, numbers: Floats, size: Floats) -> Variable:
-    """Numbers put in, each made equal to the nearest known one where only rounding lies between them."""
+    """Numbers filled in, each set to the nearest known value if they differ only by rounding."""
     if not len(rows):
         return variable
     present = np.unique(variable.values[~variable.missing])
@@ -152,7 +151,7 @@ def _with_categories(variable: Variable, single: dict[int, Category]) -> Variabl
 
 
 def _solved(records: Records, clauses: Sequence[Clause]) -> Records:
-    """Equations without conditions solved together, for each set of columns that is missing in some record."""
+    """The records after solving equations without conditions together, for each pattern of missing columns."""
     equations = [
         literal
         for clause in clauses

@@ -9,8 +9,8 @@
     factor      = number | column | text | "true" | "false" | "(" side ")" | "-" factor
 
 A column is a bare name or any name in backticks; text stands in single or double quotes. Numbers are kept as
-exact fractions, so that 1.16 is 116/100 and rounding can be decided in whole numbers. Nothing is evaluated
-but sums of multiples of columns: a product of two columns is an error, and so is a division by one.
+exact fractions, so that 1.16 is 116/100 and rounding can be decided in whole numbers. Only sums of multiples
+of columns are evaluated: a product of two columns is an error, and so is a division by one.
 """
 
 import re
@@ -35,8 +35,8 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 
-Kind = Literal["number", "name", "column", "text", "sign", "end"]
-KINDS: Mapping[str, Kind] = {
+TokenKind = Literal["number", "name", "column", "text", "sign", "end"]
+KINDS: Mapping[str, TokenKind] = {
     "number": "number",
     "name": "name",
     "quoted": "column",
@@ -48,21 +48,21 @@ KINDS: Mapping[str, Kind] = {
 
 RELATIONS: Mapping[str, Relation] = {"==": "==", "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 LARGEST_EXPONENT = 300
-"""Numbers beyond 1e300 cannot be compared with float64 columns."""
+"""Largest exponent: numbers beyond 1e300 cannot be compared with float64 columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a rule; `position` counts characters from 1."""
+    """A token of a rule; `position` counts characters from 1."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     position: int
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A sum of multiples of columns and a constant; `positions` says where each column was named."""
+    """A sum of multiples of columns and a constant; `positions` has the place where each column is named."""
 
     terms: Mapping[str, Fraction] = field(default_factory=dict)
     constant: Fraction = Fraction(0)
@@ -88,7 +88,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sides and how they relate; `relation` 'in' and 'not in' have a tuple on the right."""
+    """Two sides and their relation; `relation` 'in' and 'not in' have a tuple on the right."""
 
     left: Sum | Text
     relation: Relation | Literal["in", "not in"]

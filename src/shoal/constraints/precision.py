@@ -1,4 +1,4 @@
-"""Precision at which a rule can be judged: the decimals of the cells, and the advice if digits are lacking."""
+"""Precision at which a rule can be judged: the decimals of the cells, and advice if digits are lacking."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -11,18 +11,21 @@ from shoal.table.records import Records
 from shoal.vocabulary.errors import quoted
 
 MOST_DECIMALS = 15
-"""Digits of a float64; more decimals are not offered."""
+"""Significant digits of a float64; no more decimals are offered."""
 
 LARGEST_WHOLE, LARGEST = 2.0**49, 1e12
-"""Most steps that a value may be from 0, of whole numbers and of others. Float64s tell far more apart, so that numbers
-that are no decimals are not taken for some, and a sum of decimals stays nearer to the right one than to any other."""
+"""Largest number of steps of a value from 0, for whole numbers and for others.
+
+Float64 resolves far more, so that other numbers are not taken for decimals, and a sum of decimals stays nearer to the
+right one than to any other.
+"""
 
 Decimals = Mapping[str, int | None]
-"""Decimals with which the cells of each column are written; None if they are no decimals."""
+"""Decimals of the cells of each column; None if they are no decimals."""
 
 
 def written_decimals(x: Floats) -> int | None:
-    """The decimals with which all known values of a column (n,) are written; None where they are no decimals."""
+    """Decimals with which all known values of a column (n,) are written; None if they are no decimals."""
     x = x[~np.isnan(x)]
     largest = float(np.abs(x).max(initial=0.0))
     if largest <= LARGEST_WHOLE and _written_with(x, 0):
@@ -34,7 +37,7 @@ def written_decimals(x: Floats) -> int | None:
 
 
 def of_all(parts: Sequence[Decimals]) -> Decimals:
-    """The decimals of the columns of a table from those of its parts."""
+    """Decimals of the columns of a table, from those of its parts."""
     return {
         name: None if any(part[name] is None for part in parts) else max(part[name] or 0 for part in parts)
         for name in parts[0]
@@ -47,7 +50,7 @@ def _written_with(x: Floats, places: int) -> bool:
 
 
 def places_of(value: Fraction) -> int | None:
-    """Decimals that write a fraction exactly, None where no number of them does."""
+    """Decimals that write a fraction exactly; None if there are none."""
     for places in range(MOST_DECIMALS + 1):
         if (value * 10**places).denominator == 1:
             return places
@@ -55,7 +58,7 @@ def places_of(value: Fraction) -> int | None:
 
 
 def advice_on_digits(records: Records, names: Sequence[str]) -> str:
-    """Advice on a rule that fails by less than single precision resolves; empty if no column is of that precision."""
+    """Advice on a rule that fails by less than single precision resolves; empty if no column has that precision."""
     short = [name for name in names if records[name].continuous and _is_single(records[name].values)]
     if not short:
         return ""
@@ -63,7 +66,7 @@ def advice_on_digits(records: Records, names: Sequence[str]) -> str:
 
 
 def _is_single(values: Floats) -> bool:
-    """True if every value is one of single precision, and not all are whole numbers, which sums keep exactly."""
+    """True if every value is one of single precision and not all are whole numbers, which sums keep exactly."""
     present = values[~np.isnan(values)]
     with np.errstate(over="ignore"):
         single = present.astype(np.float32).astype(np.float64)

@@ -29,25 +29,25 @@ from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.table.equal_rows import patterns
 
 EXACT = 1e-9
-"""Residual up to which a system counts as solved before it is polished, as a share of what the point lacks."""
+"""Residual, relative to the point's violation, up to which a system counts as solved before it is polished."""
 
 KEPT = 5e-11
-"""Share of the size of its terms that a comparison may miss after polishing: half of what its judge allows."""
+"""Share of the size of its terms by which a comparison may be missed after polishing: half of what its judge allows."""
 
 POLISH = 2
-"""Least number of corrections with the tight set held, each for the digits that the one before has lost."""
+"""Least number of corrections with a fixed tight set, each for the digits that the one before lost."""
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
-"""Share of the size of its terms by which a sum of several columns may exceed its bound without being broken."""
+"""Share of the size of its terms by which a sum of several columns may exceed its bound without breaking it."""
 
 TOUCHING = 1e-12
-"""Values nearer to a bound than this share of a length lie on it."""
+"""Values closer to a bound than this share of a length lie on it."""
 
 DEPENDENT = 1e-10
 """Directions of the tight rows whose singular value is below this share of the largest count as dependent."""
 
 STILL = 1e-15
-"""Moves smaller than this many lengths are rounding noise and are left out, so that cells stay as they were."""
+"""Moves smaller than this many lengths are rounding noise and are omitted, so that cells stay unchanged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class System:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[bool, Floats, float]], p: int) -> "System":
-        """From rows of p coefficients, each with its right side, and True for an equality."""
+        """The system of rows of p coefficients, each with its right side, and True for an equality."""
         parts: tuple[list[Floats], list[Floats]] = ([], [])
         for equal, row, bound in rows:
             parts[0 if equal else 1].append(np.append(row, bound))
@@ -78,8 +78,8 @@ class System:
 def nearest(x: Floats, system: System, lengths: Floats) -> tuple[Floats, Bools]:
     """Move points to the nearest ones that satisfy a system.
 
-    `x`, shape (n, p): finite. `lengths`, shape (p,): what counts as one unit of distance in each column; 0 keeps a
-    column as it is. Returns shape (n, p), and shape (n,): whether the point satisfies the system.
+    `x`, shape (n, p): finite. `lengths`, shape (p,): unit of distance in each column; 0 keeps a column unchanged.
+    Returns the points, shape (n, p), and shape (n,): True if the point satisfies the system.
     """
     if system.empty or not len(x):
         return x.copy(), np.ones(len(x), dtype=bool)
@@ -92,7 +92,7 @@ def nearest(x: Floats, system: System, lengths: Floats) -> tuple[Floats, Bools]:
 
 
 class _Polish:
-    """Corrections of solutions that hold but for rounding."""
+    """Corrections of solutions that hold up to rounding."""
 
     def __init__(self, system: System, lengths: Floats) -> None:
         self.lengths = lengths
@@ -119,14 +119,14 @@ class _Polish:
         return x
 
     def holds(self, x: Floats) -> Bools:
-        """Shape (n,); whether points satisfy the system but for rounding of its terms."""
+        """Shape (n,); True if a point satisfies the system up to rounding of its terms."""
         excess, size = self._excess(x)
         spread = np.abs(self.rows * self.lengths).sum(axis=1)
         size += np.where(spread > 0, spread, np.abs(self.rows).max(axis=1, initial=0.0))
         return np.asarray((np.where(self.equal, np.abs(excess), excess) <= KEPT * size).all(axis=1))
 
     def _excess(self, x: Floats) -> tuple[Floats, Floats]:
-        """Shape (n, m + l) twice: left sides less bounds, and the sizes of the terms that went into them."""
+        """Shape (n, m + l) twice: left sides minus bounds, and the sizes of their terms."""
         size = _times(np.abs(x), np.abs(self.rows).T) + np.abs(self.bounds)
         return _times(x, self.rows.T) - self.bounds, size
 
@@ -145,7 +145,7 @@ class _Polish:
         return x + y * lengths
 
     def _over(self, x: Floats) -> Bools:
-        """Shape (n, m + l); inequalities that are broken by more than the rounding of their own terms."""
+        """Shape (n, m + l); True for inequalities that are broken by more than the rounding of their own terms."""
         excess, size = self._excess(x)
         over = excess > ROUNDING * size
         alone = self.own >= 0
@@ -154,14 +154,14 @@ class _Polish:
         return np.asarray(over & ~self.equal)
 
     def _snap(self, x: Floats) -> None:
-        """Put values that lie on a bound of their own column exactly there."""
+        """Put values that lie on a bound of their own column exactly on it."""
         for row in np.flatnonzero(self.own >= 0):
             j = self.own[row]
             x[np.abs(x[:, j] - self.end[row]) <= TOUCHING * self.lengths[j], j] = self.end[row]
 
 
 def _solved(x: Floats, system: System, lengths: Floats) -> tuple[Floats, Bools, Bools]:
-    """Shortest moves y, which points have one, and which inequalities are tight at it."""
+    """Shortest moves y, the points that have one, and the inequalities that are tight there."""
     a, p = _scaled(system.equalities, system.equal_to, x, lengths)
     b, q = _scaled(system.inequalities, system.at_most, x, lengths)
     scale = np.abs(np.hstack([p, q])).max(axis=1, initial=1.0)  # far points are solved in their own unit
@@ -186,7 +186,7 @@ def _times(points: Floats, matrix: Floats) -> Floats:
 
 
 def _scaled(rows: Floats, bounds: Floats, x: Floats, lengths: Floats) -> tuple[Floats, Floats]:
-    """Rows in units of length, of norm 1 where a column can move, and what each point lacks."""
+    """Rows in units of length, of norm 1 if a column can move, and the violation of each by each point."""
     lacking = np.broadcast_to(bounds, (len(x), len(bounds))).copy()
     for j in range(x.shape[1]):
         lacking -= x[:, j : j + 1] * rows[:, j]
@@ -222,7 +222,7 @@ def _with_tight(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Flo
 
 
 def _improve(rows: Longs, tight: Bools, pattern: Bools, multipliers: Floats, broken: Floats) -> Bools:
-    """Drop or add one inequality where the test fails; returns where it passes."""
+    """Drop or add one inequality where the test fails; returns True where it passes."""
     slack = 1e-12 * (1 + np.abs(broken).max(axis=1, initial=0.0))
     done = np.ones(len(rows), dtype=bool)
     if pattern.any():

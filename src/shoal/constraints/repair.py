@@ -1,14 +1,13 @@
-"""The nearest records that obey the rules.
+"""Repair: the nearest records that obey the rules.
 
-Equal records get equal repairs: distinct combinations of the constrained columns are repaired once, so
-records that cannot be told apart before cannot be told apart afterwards. Where rules tie
-quasi-identifiers to other columns, the quasi-identifiers are first repaired among themselves, alike for every
-record of a class; then the other columns carry what is left. Only a record whose other columns
-cannot carry it has its quasi-identifiers moved with the rest, and may leave its class: how many
-do is reported, and the privacy models judge the finished table anyway.
+Equal records get equal repairs: distinct combinations of the constrained columns are repaired once, so records
+that cannot be told apart before cannot be told apart afterwards. If rules tie quasi-identifiers to other columns,
+the quasi-identifiers are first repaired among themselves, alike for every record of a class; then the other columns
+absorb the rest. Only a record whose other columns cannot do so has its quasi-identifiers moved as well, and may leave
+its class. The number of such records is reported, and the privacy models judge the finished table anyway.
 
-A rule with a condition is kept by its consequence. Its condition is touched (a category changed, a comparison
-undone by as little as counts) only where the consequence cannot be met together with the other rules.
+A rule with a condition is met by its consequence. Its condition is changed (another category, a comparison broken by
+the smallest margin) only if the consequence cannot be met together with the other rules.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,20 +25,20 @@ from shoal.table.records import Records
 from shoal.vocabulary.errors import Refused, plural, quoted
 
 LEAST = 1e-280
-"""Sizes of terms below it count as it: there are no digits to lose."""
+"""Smaller sizes of terms count as this size: they have no digits to lose."""
 
 SHORTER = 4
-"""A decimal that a value is put on has so many digits fewer than rounding leaves it: chance seldom brings it there."""
+"""Digits by which a decimal that a value is snapped to is shorter than rounding leaves it; chance seldom yields one."""
 
 WEIGHTLESS = 1e3
-"""Length of a column whose movement should cost nothing, against one that should hardly move."""
+"""Length of a column whose movement should cost nothing, relative to one that should hardly move."""
 
 Distances = Callable[[Records, str], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Distinct records, on the constrained columns: continuous values and category codes."""
+class DistinctRecords:
+    """Distinct records on the constrained columns: continuous values and category codes."""
 
     domain: Domain
     x: Floats  # Shape (n, p); NaN for missing
@@ -54,15 +53,15 @@ class Table:
             self.domain.categories,
         )
 
-    def take(self, rows: Longs | Bools) -> "Table":
-        return Table(self.domain, self.x[rows], self.codes[rows], self.apart)
+    def take(self, rows: Longs | Bools) -> "DistinctRecords":
+        return DistinctRecords(self.domain, self.x[rows], self.codes[rows], self.apart)
 
     def __len__(self) -> int:
         return len(self.x)
 
 
-def table_of(records: Records, domain: Domain, apart: Distances) -> tuple[Table, Longs]:
-    """The distinct records, and for each record which one it is."""
+def distinct_records(records: Records, domain: Domain, apart: Distances) -> tuple[DistinctRecords, Longs]:
+    """The distinct records, and the number of each record's distinct one."""
     names = (*domain.continuous, *domain.categories)
     ids = records.classes(names).ids
     _, first = np.unique(ids, return_index=True)
@@ -70,7 +69,7 @@ def table_of(records: Records, domain: Domain, apart: Distances) -> tuple[Table,
     codes = [records[c].values[first] for c in domain.categories]
     categories = {c: records[c].categories for c in domain.categories}
     occurring = Domain(domain.continuous, categories, domain.lengths)
-    return Table(
+    return DistinctRecords(
         occurring,
         np.ascontiguousarray(x),
         np.column_stack([np.empty((len(first), 0), dtype=np.int32), *codes]),
@@ -81,9 +80,9 @@ def table_of(records: Records, domain: Domain, apart: Distances) -> tuple[Table,
 def repaired(
     records: Records, rules: Sequence[Rule], domain: Domain, keep: Sequence[str], apart: Distances
 ) -> tuple[Records, int]:
-    """Records that obey the rules, and how many had to leave the columns in `keep` behind.
+    """Records that obey the rules, and the number whose columns in `keep` had to change.
 
-    Raises Refused if some record has no neighbour at all that obeys the rules.
+    Raises Refused if no record near some record obeys the rules.
     """
     clauses = [clause for rule in rules for clause in rule.clauses]
     kept = set(keep)
@@ -101,12 +100,12 @@ def repaired(
 def _made_possible(
     records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances
 ) -> Records:
-    """Kept columns moved, class by class, to the nearest values that some values of the others can go with.
+    """The records, with kept columns of stuck classes moved to the nearest values that a repair of the others allows.
 
-    Only classes are moved of which a record is stuck. The others start from the same values for all, and their
-    distance counts for next to nothing, so that a class is moved as one.
+    Only classes with a stuck record are moved. The other columns start from the same values for all, and their distance
+    has almost no weight, so that a class moves as one.
     """
-    table, ids = table_of(records, domain, apart)
+    table, ids = distinct_records(records, domain, apart)
     stuck = ~solve(table, clauses, kept)[1]
     columns = [name for name in (*domain.continuous, *domain.categories) if name in kept]
     if not columns or not stuck.any():
@@ -119,7 +118,9 @@ def _made_possible(
     x[:, ~fixed] = np.nan_to_num(np.nanmedian(table.x[:, ~fixed], axis=0))
     light = replace(domain, lengths=np.where(fixed, domain.lengths, WEIGHTLESS * domain.lengths))
     moved, possible = solve(
-        Table(replace(light, categories=table.domain.categories), x, table.codes[ids[concerned]][first], table.apart),
+        DistinctRecords(
+            replace(light, categories=table.domain.categories), x, table.codes[ids[concerned]][first], table.apart
+        ),
         clauses,
         set(),
     )
@@ -134,9 +135,9 @@ def _made_possible(
 
 def _stage(
     records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances, rules: Sequence[Rule]
-) -> tuple[Table, Longs, Bools]:
-    """Distinct records repaired with the columns in `kept` held, and freed where that is impossible."""
-    table, ids = table_of(records, domain, apart)
+) -> tuple[DistinctRecords, Longs, Bools]:
+    """Distinct records repaired with the columns in `kept` fixed, and freed if that is impossible."""
+    table, ids = distinct_records(records, domain, apart)
     broken = ~all_hold(table, clauses)
     fixed, done = solve(table.take(broken), clauses, kept)
     left = np.flatnonzero(broken)[~done]
@@ -153,7 +154,7 @@ def _stage(
     return table, ids, moved
 
 
-def _no_neighbour(table: Table, rules: Sequence[Rule], count: int) -> str:
+def _no_neighbour(table: DistinctRecords, rules: Sequence[Rule], count: int) -> str:
     view = table.view()
     broken = [r.text for r in rules if any(not c.holds(view, TOLERANCE).all() for c in r.clauses)]
     return (
@@ -162,25 +163,25 @@ def _no_neighbour(table: Table, rules: Sequence[Rule], count: int) -> str:
     )
 
 
-def _written(records: Records, table: Table, ids: Longs) -> Records:
+def _written(records: Records, table: DistinctRecords, ids: Longs) -> Records:
     codes = [records[name].with_values(table.codes[ids, j]) for j, name in enumerate(table.domain.categories)]
     return records.with_raw(table.domain.continuous, table.x[ids]).with_variables(*codes)
 
 
-def all_hold(table: Table, clauses: Sequence[Clause]) -> Bools:
-    """Shape (n,); whether each record satisfies all clauses."""
+def all_hold(table: DistinctRecords, clauses: Sequence[Clause]) -> Bools:
+    """Shape (n,); True for records that satisfy all clauses."""
     holds = [np.ones(len(table), dtype=bool), *(clause.holds(table.view(), TOLERANCE) for clause in clauses)]
     return np.asarray(np.logical_and.reduce(holds))
 
 
-def solve(table: Table, clauses: Sequence[Clause], kept: set[str]) -> tuple[Table, Bools]:
-    """The nearest records that satisfy all clauses, and for which records there are any.
+def solve(table: DistinctRecords, clauses: Sequence[Clause], kept: set[str]) -> tuple[DistinctRecords, Bools]:
+    """The nearest records that satisfy all clauses, and True for each record that has one.
 
     Records with missing values are held to the clauses whose columns they all have.
     """
     names = (*table.domain.continuous, *table.domain.categories)
     unknown = np.hstack([np.isnan(table.x), table.codes < 0])
-    out = Table(table.domain, table.x.copy(), table.codes.copy(), table.apart)
+    out = DistinctRecords(table.domain, table.x.copy(), table.codes.copy(), table.apart)
     done = np.ones(len(table), dtype=bool)
     for missing, rows in patterns(unknown):
         absent = {name for name, lacking in zip(names, missing) if lacking}
@@ -192,8 +193,10 @@ def solve(table: Table, clauses: Sequence[Clause], kept: set[str]) -> tuple[Tabl
     return out, done
 
 
-def _branch(start: Table, chosen: list[Literals], clauses: Sequence[Clause], kept: set[str]) -> tuple[Table, Bools]:
-    """Meet what is certain and chosen; where a clause with a choice is still broken, try its literals in turn."""
+def _branch(
+    start: DistinctRecords, chosen: list[Literals], clauses: Sequence[Clause], kept: set[str]
+) -> tuple[DistinctRecords, Bools]:
+    """Meet certain and chosen literals; while a clause with a choice is broken, try its literals in turn."""
     certain = [c.literals[0] for c in clauses if len(c.literals) == 1]
     nearest, good = _meet(start, [*certain, *chosen], kept)
     open_clauses = [c for c in clauses if len(c.literals) > 1]
@@ -214,7 +217,7 @@ def _branch(start: Table, chosen: list[Literals], clauses: Sequence[Clause], kep
     return nearest, good
 
 
-def _meet(start: Table, literals: Sequence[Literals], kept: set[str]) -> tuple[Table, Bools]:
+def _meet(start: DistinctRecords, literals: Sequence[Literals], kept: set[str]) -> tuple[DistinctRecords, Bools]:
     """The nearest records at which all literals hold."""
     domain = start.domain
     lengths = np.where([name in kept for name in domain.continuous], 0.0, domain.lengths)
@@ -230,11 +233,11 @@ def _meet(start: Table, literals: Sequence[Literals], kept: set[str]) -> tuple[T
         elif wrong.any():
             cost = np.where(allowed, start.apart[name], np.inf)
             codes[wrong, j] = cost.argmin(axis=1)[codes[wrong, j]]
-    return Table(domain, x, codes, start.apart), good
+    return DistinctRecords(domain, x, codes, start.apart), good
 
 
 def _without_noise(x: Floats, before: Floats, system: System) -> Floats:
-    """Moved values put on a shorter decimal that only rounding of their largest term keeps them from: 0, not 1e-13."""
+    """Moved values snapped to a shorter decimal that differs only by rounding of the largest term: 0, not 1e-13."""
     rows = np.vstack([system.equalities, system.inequalities])
     bounds = np.concatenate([system.equal_to, system.at_most])
     alone = (rows != 0).sum(axis=1) == 1

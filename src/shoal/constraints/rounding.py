@@ -1,4 +1,4 @@
-"""Controlled rounding: to the decimals of each column, and the rules still hold.
+"""Controlled rounding: each column is rounded to its decimals, and the rules still hold.
 
 A column with d decimals holds multiples of 10^-d; in those units the rules that bind a record are
 equations and inequalities in whole numbers, with exact coefficients. Each equation is solved for one of its
@@ -27,7 +27,7 @@ import numpy as np
 
 from shoal.constraints.precision import places_of, written_decimals
 from shoal.constraints.projection import ROUNDING
-from shoal.constraints.repair import Table, all_hold
+from shoal.constraints.repair import DistinctRecords, all_hold
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
 from shoal.constraints.system import Domain
 from shoal.kernels import linear
@@ -44,17 +44,17 @@ BLOCK = 4096
 """Records whose steps are weighed together; bounds memory."""
 
 ENOUGH = 20
-"""So many records without a rounding settle that the rules do not fit the decimals."""
+"""After so many records without a rounding, the rules are known not to fit the decimals."""
 
 HOLDS = 8 * ROUNDING
-"""Share of the size of its terms within which an equation holds after a repair, whose digits end there."""
+"""Share of the size of its terms within which an equation holds after a repair."""
 
 FREE = -1
-"""A clause that binds nothing: not judged, or decided by a category."""
+"""Choice for a clause that binds nothing: not judged, or decided by a category."""
 
 
 def to_decimals(variable: Variable, decimals: int | None) -> Variable:
-    """A continuous column rounded by itself, half to even, to values as near as float64 has them."""
+    """A continuous column rounded by itself, half to even, to the nearest values of float64."""
     if decimals is None:
         return variable
     return variable.with_values(_values(np.rint(_units(variable.values, decimals)), decimals))
@@ -81,7 +81,7 @@ class Lattice:
 
     @cached_property
     def worth(self) -> Floats:
-        """Shape (p,); by how much a value changes with a step of one unit, 0 where it takes none."""
+        """Shape (p,); change of a value with a step of one unit, 0 if it takes none."""
         moving = self.whole & ~self.fixed
         return np.array([float(self.unit(j)) if moves else 0.0 for j, moves in enumerate(moving)])
 
@@ -91,10 +91,10 @@ class Lattice:
         return np.array([d is not None for d in self.decimals], dtype=bool)
 
 
-def rounded(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> tuple[Table, Bools]:
+def rounded(table: DistinctRecords, clauses: Sequence[Clause], lattice: Lattice) -> tuple[DistinctRecords, Bools]:
     """Round distinct records.
 
-    Returns the records, and shape (n,): whether a record satisfies all clauses once it is rounded.
+    Returns the records, and shape (n,): True for records that satisfy all clauses once rounded.
     """
     out = table.x.copy()
     open_rows = np.flatnonzero(~_settled(table, clauses, lattice))
@@ -107,8 +107,8 @@ def rounded(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> tuple[
     return after, all_hold(after, clauses)
 
 
-def _settled(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> Bools:
-    """Shape (n,); records that obey all clauses and hold multiples already."""
+def _settled(table: DistinctRecords, clauses: Sequence[Clause], lattice: Lattice) -> Bools:
+    """Shape (n,); records that already obey all clauses and hold multiples."""
     places = {
         name: written_decimals(column) if decimals is None else decimals
         for name, column, decimals in zip(lattice.names, table.x.T, lattice.decimals)
@@ -121,7 +121,7 @@ def _settled(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> Bools
 
 
 def _choice(clause: Clause, view: View) -> Longs:
-    """Shape (n,); which literal of a clause a record is held to, FREE where a category decides it."""
+    """Shape (n,); literal of a clause that each record is held to, FREE if a category decides it."""
     short = np.full((len(clause.literals), len(view.missing(clause.columns))), np.inf)
     free = view.missing(clause.columns)
     for number, literal in enumerate(clause.literals):
@@ -140,13 +140,13 @@ class Row(NamedTuple):
     bound: Fraction
 
     def without(self, j: int, solved: "Row") -> "Row":
-        """The row with column j replaced by what another row, whose coefficient there is 1, makes of it."""
+        """The row with column j eliminated by another row whose coefficient there is 1."""
         factor = self.coefficients[j]
         left = [a - factor * b for a, b in zip(self.coefficients, solved.coefficients)]
         return Row(left, self.bound - factor * solved.bound)
 
     def primitive(self) -> "Row":
-        """The same row with whole coefficients that have no common divisor."""
+        """The same row with whole coefficients without a common divisor."""
         denominator = math.lcm(*(v.denominator for v in self.coefficients))
         divisor = math.gcd(*(int(v * denominator) for v in self.coefficients)) or 1
         factor = Fraction(denominator, divisor)
@@ -191,7 +191,7 @@ class _Rounder:
         return Row(row.coefficients, Fraction(math.ceil(row.bound) - 1 if relation == "<" else math.floor(row.bound)))
 
     def _eliminate(self) -> bool:
-        """Solve every equation for one column; False where that leaves fractions."""
+        """Solve every equation for one column; False if that leaves fractions."""
         todo = self._movable_rows(self.equations)
         while todo:
             pick = self._pick(todo)
@@ -205,7 +205,7 @@ class _Rounder:
         return True
 
     def _movable_rows(self, rows: Sequence[Row]) -> list[Row]:
-        """Rows that bind some column that may still change; the others hold or not, whatever is done."""
+        """Rows that bind some column that may still change; the others cannot be affected."""
         return [row for row in rows if any(v and not self.lattice.fixed[j] for j, v in enumerate(row.coefficients))]
 
     def _pick(self, todo: Sequence[Row]) -> tuple[int, int] | None:
@@ -266,7 +266,7 @@ class _Rounder:
         return u
 
     def _as_it_was(self, j: int, row: Row, u: Floats, was: Floats) -> Floats:
-        """Shape (n,); values of a solved column without decimals: as before where their equation holds with these."""
+        """Shape (n,); values of a solved column without decimals: unchanged if their equation holds with them."""
         others = u.copy()
         others[:, j] = 0.0
         left = row.left(others)
@@ -280,14 +280,14 @@ class _Rounder:
         return np.where(np.abs(sums - was) <= HOLDS * size, was, sums)
 
     def _breach(self, u: Floats) -> Floats:
-        """Shape (n,); by how many units the inequalities are broken in all."""
+        """Shape (n,); total units by which the inequalities are broken."""
         total = np.zeros(len(u))
         for row in self.inequalities:
             total += np.maximum(row.left(u) - float(row.bound) - self._slack(row), 0.0)
         return total
 
     def _slack(self, row: Row) -> float:
-        """Largest effect of rounding on a left side; a whole number is never so small."""
+        """Largest effect of rounding on a left side; smaller than any whole number."""
         return 1e-6 if self._is_whole(row) else 1e-12 * max(1.0, abs(float(row.bound)))
 
     def _descend(self, u: Floats, scaled: Floats) -> None:
@@ -323,9 +323,9 @@ class _Rounder:
         return u
 
     def _programme(self, target: Floats) -> Floats | None:
-        """Least total distance, subject to everything, for one record.
+        """Least total distance, subject to all rules, for one record.
 
-        No value may move by more units than there are columns: further away it would be no rounding.
+        No value may move by more units than there are columns: a larger move would be no rounding.
         """
         p = len(target)
         present = np.nan_to_num(target)
@@ -359,13 +359,13 @@ class _Rounder:
 
 
 def decimals_of(domain: Domain, decimals: Mapping[str, int], variables: Sequence[Variable]) -> tuple[int | None, ...]:
-    """Decimals of the constrained columns; dates and times are whole numbers anyway."""
+    """Decimals of the constrained columns; dates and times are whole numbers."""
     time = {v.name for v in variables if v.unit is not None}
     return tuple(0 if name in time else decimals.get(name) for name in domain.continuous)
 
 
 def decimals_needed(rule: Rule, lattice: Lattice) -> tuple[str, int] | None:
-    """The column of a rule's equation that would make it solvable with the fewest decimals, and how many."""
+    """The column of a rule's equation that could be solved for with the fewest decimals, and their number."""
     best: tuple[str, int] | None = None
     for clause in rule.clauses:
         literal = clause.literals[0]

@@ -1,8 +1,8 @@
 """Rules bound to the columns of a table: every rule a set of clauses, every clause 'one of these holds'.
 
-`A and B -> C and D` becomes two clauses, (C or not A or not B) and (D or not A or not B). What can hold is
-either linear, a'x <= b, a'x == b or a'x < b over continuous columns, or membership of a category in a set.
-A clause that meets a missing value is not judged: nothing that is not there can break a rule.
+`A and B -> C and D` becomes two clauses, (C or not A or not B) and (D or not A or not B). A literal is either linear,
+a'x <= b, a'x == b or a'x < b over continuous columns, or membership of a category in a set. A clause with a missing
+value is not judged: a missing value cannot break a rule.
 """
 
 import math
@@ -25,14 +25,16 @@ from shoal.table.variable import Variable
 from shoal.vocabulary.errors import plural, quoted, unknown
 
 TOLERANCE = 1e-10
-"""Share of the size of its terms within which a comparison of numbers that are no decimals holds: some hundred
-thousand roundings of a float64."""
+"""Share of the size of its terms within which a comparison holds for numbers that are no decimals.
+
+It allows for some hundred thousand roundings of a float64.
+"""
 
 EPSILON = float(np.finfo(np.float64).eps)
-"""Relative rounding of one float64 operation, twice over."""
+"""Twice the relative rounding error of one float64 operation."""
 
 SHOWN_FROM = 10
-"""A level is named in an error only if so many records hold it, a usual least frequency of published counts."""
+"""Fewest records of a level that an error may name: a usual least frequency of published counts."""
 
 Category = str | int | float | bool | None
 
@@ -41,9 +43,9 @@ Category = str | int | float | bool | None
 class Linear:
     """`sum of terms (relation) bound`, over continuous columns, in exact numbers.
 
-    `spread` is what the terms vary by in the original; it keeps the tolerance from vanishing near 0. `step` is the
-    smallest excess other than 0 that cells can have: 0 where they are compared as they are, infinite where they are no
-    decimals. No tolerance reaches so far.
+    `spread` is the variation of the terms in the original; it keeps the tolerance from vanishing near 0. `step` is the
+    smallest possible excess other than 0: 0 if cells are compared as they are, infinite if they are no decimals. The
+    tolerance is always smaller.
     """
 
     terms: tuple[tuple[str, Fraction], ...]
@@ -57,7 +59,7 @@ class Linear:
         return tuple(name for name, _ in self.terms)
 
     def row(self, names: Sequence[str]) -> Floats:
-        """Shape (p,); the factors of some columns, 0 for those that have none."""
+        """Shape (p,); the factors of some columns, 0 for columns that do not occur."""
         factors = dict(self.terms)
         return np.array([float(factors.get(name, 0)) for name in names])
 
@@ -67,11 +69,11 @@ class Linear:
         return len(self.terms) == 1 and abs(self.terms[0][1]) == 1
 
     def as_written(self) -> "Linear":
-        """The same, a bound of one column judged without tolerance."""
+        """The same literal; a bound on one column is judged without tolerance."""
         return replace(self, step=0.0) if self.bounds_one_column else self
 
     def in_decimals(self, decimals: Decimals) -> "Linear":
-        """The same, judged as exactly as cells with so many decimals allow."""
+        """The same literal, judged as exactly as cells with so many decimals allow."""
         if self.step == 0.0:
             return self
         places = [decimals.get(name) for name in self.columns]
@@ -86,7 +88,7 @@ class Linear:
         return self.step == 0.0 or largest < self.step / 4 < math.inf
 
     def excess(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-        """Shape (n,) twice: left side less bound, and the size of the terms that went into it."""
+        """Shape (n,) twice: left side minus bound, and the size of the terms."""
         bound = float(self.bound)
         n = len(values[self.terms[0][0]])
         total, size = np.full(n, -bound), np.full(n, abs(bound))
@@ -97,7 +99,7 @@ class Linear:
         return total, size
 
     def within(self, values: Mapping[str, Floats], tolerance: float) -> Bools:
-        """Shape (n,); whether it holds if the whole tolerance is allowed."""
+        """Shape (n,); True where it holds with the whole tolerance."""
         return replace(self, step=math.inf).holds(values, tolerance)
 
     def holds(self, values: Mapping[str, Floats], tolerance: float) -> Bools:
@@ -108,7 +110,7 @@ class Linear:
         return np.asarray(excess < -slack if self.relation == "<" else excess <= slack)
 
     def _least_slack(self, size: Floats) -> Floats:
-        """Shape (n,); a quarter of a step, or what rounding makes of terms of such sizes if that is more."""
+        """Shape (n,); a quarter of a step, or the rounding error of terms of such sizes if that is more."""
         return np.zeros(len(size)) if self.step == 0.0 else np.maximum(self.step / 4, self._rounding(size))
 
     def _rounding(self, size: Floats) -> Floats:
@@ -134,7 +136,7 @@ class Member:
         return (self.column,)
 
     def allowed(self, categories: Sequence[Category]) -> Bools:
-        """Shape (m,); which of the known categories satisfy it."""
+        """Shape (m,); True for the known categories that satisfy it."""
         return np.array([(category in self.categories) != self.negated for category in categories], dtype=bool)
 
     def negations(self) -> tuple["Member", ...]:
@@ -146,7 +148,7 @@ Literals = Linear | Member
 
 @dataclass(frozen=True)
 class Clause:
-    """One of the literals holds; the rule's consequence stands first, the negated conditions follow."""
+    """A disjunction of literals; the rule's consequence stands first, the negated conditions follow."""
 
     rule: int
     literals: tuple[Literals, ...]
@@ -164,11 +166,11 @@ class Clause:
         return replace(self, literals=tuple(change(a) if isinstance(a, Linear) else a for a in self.literals))
 
     def literals_hold(self, view: "View", tolerance: float) -> Bools:
-        """Shape (literals, n)."""
+        """Shape (literals, n); True where a literal holds."""
         return np.array([view.holds(literal, tolerance) for literal in self.literals])
 
     def holds(self, view: "View", tolerance: float) -> Bools:
-        """Shape (n,); True also where a column of the clause is missing."""
+        """Shape (n,); True where a literal holds, or a column of the clause is missing."""
         return np.asarray(self.literals_hold(view, tolerance).any(axis=0) | view.missing(self.columns))
 
 
@@ -215,7 +217,7 @@ class Rule:
 
 
 def bind(text: str, number: int, records: Records, *, released: bool = False) -> Rule:
-    """Parse a rule and tie it to the columns and levels of a table.
+    """Parse a rule and bind it to the columns and levels of a table.
 
     A released table need not hold every level that the rules mention, as the original must.
     """
@@ -326,7 +328,7 @@ class _Binder:
         return Linear(terms, sign, -difference.constant, spread)
 
     def _unit(self, comparison: Comparison, variables: Sequence[Variable]) -> str | None:
-        """The unit in which the dates of a comparison count: days or microseconds."""
+        """The unit in which a comparison counts dates: days or microseconds."""
         units = {v.name: "days" if v.unit == "date" else "microseconds" for v in variables if v.unit is not None}
         if len(set(units.values())) > 1:
             self.sentence.fail(
@@ -349,7 +351,7 @@ class _Binder:
         return Sum(constant=Fraction(since.days if unit == "days" else since // timedelta(microseconds=1)))
 
     def _check_points(self, difference: Sum, variables: Sequence[Variable], comparison: Comparison) -> None:
-        """A date may stand against a date or the difference of two dates against a number, nothing else."""
+        """Refuse dates in any comparison except date with date, or difference of two dates with a number."""
         points = [v.name for v in variables if v.unit in ("date", "datetime")]
         others = [v.name for v in variables if v.unit not in ("date", "datetime")]
         dated = any(isinstance(s, Text) for s in (comparison.left, comparison.right))
@@ -366,7 +368,7 @@ class _Binder:
 def affine(variable: Variable) -> tuple[float, float]:
     """Slope and intercept of a continuous column's standardisation.
 
-    A rank scale counts as one over the range, a constant column as it stands.
+    A rank scale counts as one over the range; a constant column is not scaled.
     """
     present = variable.values[~variable.missing]
     low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)

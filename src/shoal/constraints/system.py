@@ -1,4 +1,4 @@
-"""Consistency of rules: can all hold together, which clash, and which are redundant.
+"""Consistency of rules: satisfiability, clashes, and redundancy.
 
 A set of rules is satisfiable if one record could obey them all. Linear rules without condition are decided by a
 linear programme (a certificate of infeasibility exists exactly where there is no such record: Farkas
@@ -20,7 +20,7 @@ from shoal.kernels.arrays import Bools, Floats
 from shoal.vocabulary.errors import ConstraintError
 
 TRIALS = 500
-"""Sets of one size that are tried for a smallest clash; beyond it the clash is only irreducible."""
+"""Most sets of one size that are tried for a smallest clash; beyond it the clash is only irreducible."""
 
 LP_TOLERANCE = 1e-7
 """HiGHS's own tolerance of feasibility."""
@@ -29,12 +29,12 @@ STRICT = 10 * LP_TOLERANCE
 """Margin of a strict comparison, as a share of the size of its terms."""
 
 INFEASIBLE = 2
-"""The status by which `linprog` says that there is no solution."""
+"""Status of `linprog` for a problem without a solution."""
 
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Values that columns can hold: continuous ones any number, the others their categories."""
+    """Possible values of columns: any number for continuous ones, the categories for others."""
 
     continuous: tuple[str, ...]
     categories: dict[str, tuple[Category, ...]]
@@ -44,7 +44,7 @@ class Domain:
     def system(self, literals: Sequence[Literals]) -> System:
         """Equalities and inequalities among the literals, as rows over the continuous columns.
 
-        Strict comparisons are met with something to spare, more than a linear programme's tolerance.
+        Strict comparisons are met with a margin above the tolerance of a linear programme.
         """
         rows = []
         for literal in literals:
@@ -56,7 +56,7 @@ class Domain:
         return System.of(rows, len(self.continuous))
 
     def restricted(self, names: Collection[str]) -> "Domain":
-        """Some of the columns."""
+        """The domain of some of the columns."""
         chosen = [name in names for name in self.continuous]
         return Domain(
             tuple(name for name in self.continuous if name in names),
@@ -74,7 +74,7 @@ class Domain:
 
 
 def refuse_clashes(rules: Sequence[Rule], domain: Domain) -> None:
-    """Refuse rules that no record can obey, and conditions under which none can."""
+    """Refuse rules that no record can obey, and rules that no record with some rule's condition can obey."""
     if not satisfiable(rules, (), domain):
         clash = smallest_clash(rules, (), domain)
         raise ConstraintError(f"No record can obey {_named(clash)}{_together(clash)}")
@@ -110,10 +110,10 @@ def satisfiable(rules: Sequence[Rule], asserted: Sequence[Literals], domain: Dom
 
 
 def smallest_clash(rules: Sequence[Rule], asserted: Sequence[Literals], domain: Domain) -> list[Rule]:
-    """Rules that cannot all hold beside what is asserted, as few as possible.
+    """Rules that cannot all hold together with the asserted literals, as few as possible.
 
-    All choices of a size are tried while there are at most `TRIALS` of them; beyond, rules are left out one by one
-    until none of those that are left can be spared.
+    All subsets of a size are tried while there are at most `TRIALS` of them; then rules are left out one by one until
+    none can be spared.
     """
     for size in range(0, len(rules)):
         if math.comb(len(rules), size) > TRIALS:
@@ -184,7 +184,7 @@ def _follows(rule: Rule, others: Sequence[Rule], domain: Domain) -> bool:
 
 
 def _sources(rule: Rule, others: Sequence[Rule], domain: Domain) -> list[Rule]:
-    """A set of rules, none of which can be spared, from which the rule follows."""
+    """A set of rules from which the rule follows and of which none can be spared."""
     needed = list(others)
     for other in others:
         without = [r for r in needed if r is not other]

@@ -13,13 +13,13 @@ from shoal.vocabulary.errors import plural
 from shoal.vocabulary.facts import of_release
 
 DECIMALS, SHARE = "decimals of its sums", "share of the size of its terms that counts as equal"
-"""Precision of the verdict on a rule with sums: so many decimals, or a tolerance for rounding."""
+"""Labels of the precision of a verdict on a rule with sums: so many decimals, or a tolerance for rounding."""
 
 
 def verdict_on(rule: Rule, records: Records, broken: Bools, advice: str) -> Verdict:
     """The verdict on a rule that some records break, shape (n,).
 
-    `rule`: as it was judged, in decimals or not; `advice`: what to do where it is broken.
+    `rule`: the rule as judged, in decimals or not; `advice`: remedy if it is broken.
     """
     return _verdict(rule.text, len(records), int(broken.sum()), _decimals(rule, records), advice, broken)
 
@@ -32,7 +32,7 @@ def unjudged(rule: Rule, reason: str) -> Verdict:
 
 
 def published(verdict: Verdict, text: str) -> Verdict:
-    """The verdict on a rule, with the rule as the public may read it."""
+    """The verdict on a rule, with the public form of the rule."""
     if verdict.achieved is None:
         return replace(verdict, requirement=text, influence=None)  # the reason names the rule
     return joined([replace(verdict, requirement=text)])
@@ -83,7 +83,7 @@ def _how_exactly(decimals: int | None) -> str:
 
 
 def _decimals(rule: Rule, records: Records) -> int | None:
-    """The decimals in which a rule was judged exactly; 0 where cells are whole or compared as they are, else None."""
+    """Decimals in which a rule was judged exactly; 0 if cells are whole or compared as they are, else None."""
     most = 0
     for clause in rule.clauses:
         values = View.of(records, clause.columns).values

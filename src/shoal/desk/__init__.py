@@ -1,1 +1,1 @@
-"""The things that any front asks for: to protect, audit, assess, measure exposure, explore."""
+"""Services for any front: protect, audit, assess, measure exposure, explore."""

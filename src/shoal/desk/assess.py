@@ -1,4 +1,4 @@
-"""Assess: what a plan would prove, refute and measure, without a release."""
+"""Assess: the verdicts and figures of a plan on a table, without a release."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.run.carry_out import carry_out
-from shoal.vocabulary.progress import Stage, shown
+from shoal.vocabulary.progress import OnProgress, shown
 
 
 def assess(
@@ -16,10 +16,10 @@ def assess(
     plan: Plan | Mapping[str, Any] | str | Path,
     *,
     seed: int | None = None,
-    stage: Stage | None = None,
+    stage: OnProgress | None = None,
     folder: str | Path | None = None,
 ) -> Evidence:
-    """What a plan would prove, refute and measure on a table; makes no release, so it refuses none.
+    """The verdicts and figures of a plan on a table; without a release, nothing is refused.
 
     Parameters are those of `protect`.
     """

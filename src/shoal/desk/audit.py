@@ -1,4 +1,4 @@
-"""Audit a released table of any size: a plan's requirements proved or refuted on it, whoever made it."""
+"""Audit: a plan's requirements proved or refuted on a released table of any size, whoever made it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from shoal.plan import Plan
 from shoal.run.parts.admission import whole_needed_to_judge
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
-from shoal.vocabulary.progress import Stage, shown
+from shoal.vocabulary.progress import OnProgress, shown
 
 
 def audit(
@@ -26,7 +26,7 @@ def audit(
     memory: str | int | None = None,
     workers: int | None = None,
     engine: EngineName | None = None,
-    stage: Stage | None = None,
+    stage: OnProgress | None = None,
     reading: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
 ) -> Evidence:
@@ -35,28 +35,28 @@ def audit(
     Parameters
     ----------
     table
-        The released table, as for `shoal.protect`. Files are read so that cells that they write differently stay
-        different. A table of more than 20 million cells is judged in parts, with the same verdicts.
+        The released table, as for `shoal.protect`. Cells that a file spells differently stay different. A table of more
+        than 20 million cells is judged in parts, with the same verdicts.
     plan
         Only its columns, requirements, measures and constraints matter.
     original
-        The table the release was made from; risk and loss are measured only where it is given, and what its laws
-        give back (`shoal.table.laws`) counts as given away.
+        The table that the release was made from. Only with it are risk and loss measured, and do cells that its laws
+        restore (`shoal.table.laws`) count as given away.
     private
-        The private folder of the release, which says what original record each released one came from and how
-        records were grouped. Without it both tables must hold the same records in the same order, and the plan
-        must say so: `output: {shuffle: false}`.
+        The private folder of the release, which pairs released with original records and holds their groups. Without
+        it both tables must hold the same records in the same order, and the plan must say so:
+        `output: {shuffle: false}`.
     seed
-        For measures that sample.
+        Seed of measures that sample.
     memory, workers, engine, stage, reading, folder
         As for `shoal.protect`.
 
     Raises
     ------
     Refused
-        If a table in parts gives missing cells away itself, which is judged only on a whole table.
+        If a table in parts lets missing cells be deduced: such a table is judged only as a whole.
     DataError
-        If the table has no records, for then everything would hold.
+        If the table has no records, since every requirement would hold emptily.
     InputError
         If a table, the plan or the private folder cannot be used.
     """

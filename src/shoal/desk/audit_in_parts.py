@@ -22,14 +22,14 @@ from shoal.vocabulary.errors import SchemaError, quoted
 
 
 def audit_in_parts(given: Given, plan: Plan, workshop: Workshop) -> Evidence:
-    """Prove or refute a plan's requirements on a released table in parts, with the figures of a whole one.
+    """Prove or refute a plan's requirements on a released table in parts, with the figures of a whole table.
 
     Raises
     ------
     DataError
-        If the table has no records, for then everything would hold.
+        If the table has no records, since every requirement would hold emptily.
     Refused
-        If the table gives missing cells away itself, which is judged only on a whole table.
+        If the table lets missing cells be deduced: such a table is judged only as a whole.
     InputError
         If the table or the plan cannot be used.
     """
@@ -58,7 +58,7 @@ def audit_in_parts(given: Given, plan: Plan, workshop: Workshop) -> Evidence:
 
 
 def _identifies(plan: Plan, table: Parts, name: str) -> bool:
-    """Whether a column is an identifier that no step of the plan leaves as it is."""
+    """True if a column is an identifier with cells that no step of the plan could have left."""
     column = plan.schema.columns[name]
     return column.role == "identifier" and not all(
         plan.coded(numbers(chunk[name], column)) for chunk in table.chunks((name,))

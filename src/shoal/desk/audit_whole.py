@@ -74,11 +74,10 @@ def identifiers_left(names: Sequence[str]) -> Verdict:
 
 
 def _in_nodes(table: Table, plan: Plan) -> pl.DataFrame:
-    """The cells of a file; labels in place of codes where the plan's hierarchy of the column does not know the codes.
+    """The cells of a file, with labels in place of codes that the plan's hierarchy of the column does not have.
 
-    So a generalised column of codes is judged as the nodes that it stands for, and a column of numbers that became
-    ranges as these. Codes that a file writes differently stay different: one whose label another cell has, too, is left
-    as it is.
+    So a generalised column of codes is judged by the nodes that its codes stand for, and a column of numbers that
+    became ranges by these. A code stays if another cell has its label as well, since the file tells the two apart.
     """
     frame, columns = table.frame, plan.schema.columns
     for name in table.value_labels.keys() & {n for n, column in columns.items() if column.codes}:
@@ -97,8 +96,12 @@ def _in_nodes(table: Table, plan: Plan) -> pl.DataFrame:
 def _as_recorded(
     released: Records, private: Path
 ) -> tuple[Records, Partition | None, dict[str, Partition], dict[str, Longs]]:
-    """The released records with the rows they came from, their last groups, those of each changed column, and whose
-    the records are by identifiers that were counted."""
+    """The released records with their original rows, and what the private folder holds of them.
+
+    Returns
+    -------
+    The records; their last groups; the groups of each changed column; the values of each counted identifier, numbered.
+    """
     path = private / "partition.parquet"
     recorded = read_table(path).frame
     if "row" not in recorded.columns or len(recorded) != len(released):

@@ -1,10 +1,9 @@
-"""Exposure: how a table stands before anything is done to it.
+"""Exposure: the risk of a table before anything is done to it.
 
-Who looks before protecting sees whom the raw table would give away: how many records fewer than 2, 3 or 5 share their
-quasi-identifiers with, which records these are, and which columns single them out. Whether the right columns are taken
-for quasi-identifiers is looked at, too: which columns and small sets of columns tell people apart, whatever their
-roles, and where names or values are those of the identifiers that HIPAA lists. All of it is private, and none of it
-shows a cell.
+It shows whom the raw table would give away: how many records lie in classes of fewer than 2, 3 or 5, which records
+these are, and which columns single them out. It also helps to choose the quasi-identifiers: it lists the columns and
+small sets of columns that tell people apart, whatever their roles, and the columns whose names or values look like the
+identifiers that HIPAA lists. All of it is private, and none of it shows a cell.
 """
 
 from collections.abc import Mapping
@@ -31,27 +30,27 @@ from shoal.table.variable import Variable
 from shoal.vocabulary.errors import DataError, plural
 
 SETS = 1 << 22
-"""Key of the random numbers that draw records, beyond the number of any measure."""
+"""Key of the random numbers by which records are drawn, beyond the number of any measure."""
 
 APART = ("identifier", "weight", "household", "stratum")
-"""Roles of columns that are no part of sets: they leave the release, or say how it was drawn."""
+"""Roles of columns that sets leave out: they are not released, or describe the sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnExposure:
-    """How well one column tells people apart, beside the role that it was given.
+    """The power of one column to tell people apart, and the role that it was given.
 
     Parameters
     ----------
     figures
-        Of the column alone.
+        Separation of the records by this column alone.
     role
-        As in the plan.
+        Role in the plan.
     more
-        Records that are alone by the quasi-identifiers and this column together, and not by the quasi-identifiers;
-        0 for a quasi-identifier.
+        Records that are unique on the quasi-identifiers and this column together, but not on the quasi-identifiers
+        alone; 0 for a quasi-identifier.
     remark
-        What the figures say of the role; empty where they say nothing against it.
+        Doubt about the role; empty where there is none.
     """
 
     figures: Separation
@@ -76,34 +75,33 @@ class ColumnExposure:
 
 @dataclass(frozen=True, kw_only=True)
 class Exposure:
-    """How a raw table stands; private.
+    """The risk of a raw table; private.
 
     Parameters
     ----------
     records
-        How many there are.
+        Number of records.
     keys
         The quasi-identifiers.
     fewer_than
-        For each k, the records whose class has fewer than k.
+        By k, the number of records in classes of fewer than k.
     risks
-        The measures of risk, on the raw table as if it were released.
+        Measures of risk, taken on the raw table as if it were released.
     riskiest
-        Rows from 1 of the records in the smallest classes, and the sizes of these.
+        Rows, counted from 1, of the records in the smallest classes, and the sizes of these.
     spared
-        For each quasi-identifier, how many unique records would not be unique without it; the columns that single
-        out most come first.
+        By quasi-identifier, the number of unique records that would not be unique without it; largest first.
     columns
-        All columns, those that tell people apart best first.
+        All columns; those that tell people apart best come first.
     sets
-        The sets of up to four columns that are minimal for the most records, with their figures.
+        Sets of up to four columns that are minimal for the most records, with their figures.
     searched
-        Where these sets were looked for, and all of them with their counts.
+        Records and columns searched for such sets, and all sets with their counts.
     signs
-        Where names or values of columns are those of HIPAA's eighteen identifiers.
+        Columns whose names or values look like one of HIPAA's eighteen identifiers.
     persons
-        For each identifier of which several records have one value, how many values there are, and how many records
-        that have one: all other figures count records.
+        By identifier that repeats, its number of values, and the number of records that have one. All other figures
+        count records.
     """
 
     records: int
@@ -119,7 +117,7 @@ class Exposure:
     persons: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def as_mapping(self) -> Record:
-        """For programs."""
+        """The exposure, JSON-able."""
         return {
             "private": True,
             "records": self.records,
@@ -158,20 +156,20 @@ def exposure(
     seed: int = 0,
     folder: str | Path | None = None,
 ) -> Exposure:
-    """How a table stands before anything is done to it.
+    """Measure the risk of a table before anything is done to it.
 
     Parameters
     ----------
     table
-        As in `shoal.protect`.
+        The table, as for `shoal.protect`.
     plan
-        Only its columns and measures matter: no step is carried out.
+        A plan, of which only columns and measures matter: no step is carried out.
     top
-        How many of the riskiest records, and of the sets of columns, are listed.
+        Number of riskiest records, and of sets of columns, to list.
     seed
-        For measures that sample.
+        Seed of measures that sample.
     folder
-        Where file names in the plan are looked up; by default beside the plan's file.
+        Folder in which files that the plan names are looked up; by default that of the plan's file.
 
     Raises
     ------
@@ -188,9 +186,9 @@ def exposure(
             "Nothing can be said of the risk: the table has no record, or no column that others may know. "
             "Give the columns that others may know the role quasi-identifier."
         )
-    described = table if isinstance(table, Table) else Table(frame=original.frame.to_polars())
-    stands = standing(records, keys)
-    sizes = stands.sizes
+    labelled = table if isinstance(table, Table) else Table(frame=original.frame.to_polars())
+    by_keys = standing(records, keys)
+    sizes = by_keys.sizes
     pair = TablePair.of(records, records, missing=plan.reading)
     measures = [measure for measure in taken_by(plan) if measure.method_kind == "risk"]
     lowest = np.argsort(sizes, kind="stable")[:top]
@@ -198,29 +196,29 @@ def exposure(
     return Exposure(
         records=len(records),
         keys=tuple(keys),
-        fewer_than=stands.fewer_than,
+        fewer_than=by_keys.fewer_than,
         risks=tuple(m.finding_on(pair, keyed_generator(seed, number)) for number, m in enumerate(measures)),
         riskiest=tuple((int(records.rows[i]) + 1, int(sizes[i])) for i in lowest),
-        spared={share.name: share.spared for share in stands.columns},
+        spared={share.name: share.spared for share in by_keys.columns},
         columns=_columns(
-            original.encoded, records, keys, sizes, {guessed.name: guessed for guessed in guess(described)}
+            original.encoded, records, keys, sizes, {guessed.name: guessed for guessed in guess(labelled)}
         ),
         sets=tuple(separation(records, columns) for columns in list(searched.counts)[:top]),
         searched=searched,
-        signs=tuple(signs(original.frame, described.labels)),
+        signs=tuple(signs(original.frame, labelled.labels)),
         persons=_persons(original.encoded),
     )
 
 
 def _persons(records: Records) -> dict[str, tuple[int, int]]:
-    """The identifiers that repeat, with how many values how many records have."""
+    """By identifier that repeats, its number of values and the number of records that have one."""
     counts = {name: codes[codes >= 0] for name in records.names("identifier") for codes in [records[name].codes()]}
     persons = {name: (len(np.unique(codes)), len(codes)) for name, codes in counts.items()}
     return {name: (values, number) for name, (values, number) in persons.items() if values < number}
 
 
 def _candidates(records: Records) -> tuple[str, ...]:
-    """Columns that sets are made of: those that others may know, and categories; no confidential measurement."""
+    """Columns of which sets are made: those that others may know, and categories; no confidential measurement."""
     return tuple(
         v.name
         for v in records.variables
@@ -231,14 +229,14 @@ def _candidates(records: Records) -> tuple[str, ...]:
 def _columns(
     every: Records, records: Records, keys: Any, sizes: Longs, guesses: Mapping[str, Guess]
 ) -> tuple[ColumnExposure, ...]:
-    """All columns, the best separating ones first.
+    """All columns; those that tell people apart best come first.
 
     Parameters
     ----------
     every
-        The table with its identifiers and with the missing values as they are.
+        The table with its identifiers and its missing values.
     guesses
-        What each column is taken for where no plan says it.
+        Guess of each column without a plan.
     """
     rows = []
     for variable in every.variables:
@@ -254,7 +252,7 @@ def _columns(
 
 
 def _remark(figures: Separation, variable: Variable, more: int, guessed: Guess) -> str:
-    """What the figures, the words and the values of a column say of its role."""
+    """Doubt about a column's role, from its figures, its words and its values."""
     if figures.distinct == 1 and variable.role == "quasi-identifier":
         return "one value for all: it tells nobody apart"
     if guessed.role == "identifier" and stricter(guessed, variable.role):

@@ -1,4 +1,4 @@
-"""A table as it was given: how large it is, how it is held whole, how it is read in parts, and who works on it."""
+"""A table as it was given: its size, its form in memory, its source in parts, and the engine that works on it."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -27,30 +27,30 @@ from shoal.table.parts.spark import is_spark, spark_engine, written_by_spark
 from shoal.vocabulary.errors import FileError, ParameterError
 
 BYTES_A_CELL = 205
-"""Of memory at the peak of a run on a whole table: 3.7 GB for a million records of 18 columns, as measured."""
+"""Peak memory of a run on a whole table, per cell: 3.7 GB for a million records of 18 columns, as measured."""
 
 FITS_ANYWHERE = 1 << 20
-"""Cells of a table that is not asked whether it fits into memory."""
+"""Cells of a table that is taken to fit into any memory."""
 
 MAY_PART = tuple(mark.encode() for mark in (*DELIMITERS, "\n", "\r"))
 """Bytes that may end a cell of a text file."""
 
 EngineName = Literal["processes", "spark"]
-"""Who works on the parts of a table: processes of this machine, or the executors of a Spark cluster."""
+"""Engine that works on the parts of a table: processes of this machine, or executors of a Spark cluster."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Given:
-    """A table that is not read before it is known whether to hold it whole.
+    """A table that is read only once it is known whether to hold it whole.
 
     Parameters
     ----------
     data
         A path or pattern of files, a `Database`, a table in memory, a DuckDB relation or a data frame of Spark.
     reading
-        How a file is to be read: `delimiter`, `encoding`, `decimal`, `sheet`.
+        Options for reading a file: `delimiter`, `encoding`, `decimal`, `sheet`.
     judged
-        Whether it is a released table, to be judged.
+        True for a released table that is to be judged.
     """
 
     data: Any
@@ -59,7 +59,7 @@ class Given:
 
     @classmethod
     def of(cls, data: Any, reading: Mapping[str, Any] | None = None, *, judged: bool = False) -> "Given":
-        """The same where it is one already."""
+        """A given table; one that is `Given` already is returned as it is."""
         stated = {name: value for name, value in (reading or {}).items() if value is not None}
         return data if isinstance(data, Given) else cls(data=data, reading=stated, judged=judged)
 
@@ -69,14 +69,14 @@ class Given:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Name of the table in messages."""
         if self._in_files:
             return Path(self.data).name
         return self.data.name if isinstance(self.data, Database) else "the table"
 
     @property
     def whole(self) -> Any:
-        """The table in memory, with what its file says beside the cells; a relation as it is."""
+        """The table in memory, with what its file tells beside the cells; a relation as it is."""
         return self._in_memory[0]
 
     @cached_property
@@ -93,7 +93,7 @@ class Given:
 
     @property
     def origin(self) -> Record:
-        """What the record of a release notes of where a whole table came from."""
+        """The origin of a whole table, for the record of a release."""
         if isinstance(self.data, Database):
             noted: Record = {"file": self.data.name, "query": self.data.query}
         elif not self._in_files:
@@ -119,7 +119,7 @@ class Given:
 
     @cached_property
     def size(self) -> tuple[int, int]:
-        """Records and columns; of text files with at most `EXACT_CELLS` cells, as many in one column, or some more."""
+        """Numbers of records and columns; for text files of at most `EXACT_CELLS` cells, a bound on the cells and 1."""
         if is_spark(self.data):
             return int(self.data.count()), len(self.data.columns)
         if self._in_files and (files := self._files_in_parts()):
@@ -131,7 +131,7 @@ class Given:
         return frame.shape if isinstance(frame, nw.DataFrame) else (0, 0)  # what it is, its reader says
 
     def _files_in_parts(self) -> list[Path]:
-        """The files, where they can be read in parts."""
+        """The files, if they can be read in parts."""
         path = Path(self.data)
         if path.is_file():
             return [path] if kind_of(path) in KINDS else []
@@ -150,7 +150,7 @@ class Given:
             return source.records, len(source.columns)
 
     def source(self, connection: Any, place: Callable[[], Path]) -> Source:
-        """What reads the table in parts.
+        """The source that reads the table in parts.
 
         Parameters
         ----------
@@ -171,25 +171,25 @@ class Given:
         return replace(source, name="the table", files=(), types_from_cells=types_from_cells)
 
     def in_parts(self, plan: Plan) -> bool:
-        """Whether the table is worked on in parts (see `is_for_parts`); a released one, if all can be judged so."""
+        """True if the table is worked on in parts (see `is_for_parts`); a released one only if all can be judged so."""
         if self.judged and whole_needed_to_judge(plan):
             return False
         return is_for_parts(plan, lambda: self.cells)
 
     def in_memory(self, memory: int, needed: Sequence[str]) -> Any:
-        """The table in memory, unless it may need more there than may be used.
+        """The table in memory; refused if it may need more memory than is allowed.
 
         Parameters
         ----------
         memory
-            Bytes.
+            Allowed memory, in bytes.
         needed
-            What needs the whole table, in sentences; empty where the plan could be carried out in parts.
+            Reasons, in sentences, why the plan needs the whole table; empty where it could be carried out in parts.
 
         Raises
         ------
         FileError
-            If it may need more, naming the ways out.
+            If it may need more memory; the message names the ways out.
         """
         way = " ".join(needed) or (
             "Or give the plan a block_size, as in block_size: 100000: then it works in parts, and forms groups in "
@@ -219,7 +219,7 @@ def check_fits(need: str, cells: int, memory: int, way: str) -> None:
 
 
 def _most_cells(files: Sequence[Path]) -> int:
-    """Cells that text files have at most: what may part them is counted, inside quotation marks as well."""
+    """An upper bound on the cells of text files: bytes that may end a cell are counted, even inside quotation marks."""
     cells = 0
     for path in files:
         with path.open("rb") as file:
@@ -240,7 +240,7 @@ def _size_of_parquet(files: Sequence[Path]) -> tuple[int, int]:
 
 
 def _written(table: Any, folder: Path) -> tuple[Path, bool]:
-    """A folder with a table in memory as Parquet files, and whether its types were found out from its cells."""
+    """A folder with a table in memory as Parquet files, and True if its types were inferred from its cells."""
     frame = table.frame if isinstance(table, (Microdata, Table)) else table
     cells = nw.from_native(frame).lazy().collect("polars").to_native()
     folder.mkdir(parents=True, exist_ok=True)
@@ -250,7 +250,7 @@ def _written(table: Any, folder: Path) -> tuple[Path, bool]:
 
 
 def engine_for(data: Any, engine: EngineName | None, place: Path, memory: int, workers: int | None) -> Engine:
-    """Who works on the parts of a table in a folder; by default the executors of a data frame's own cluster.
+    """The engine for the parts of a table in a folder; by default the executors of a data frame's own cluster.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What makes two runs the same: plan, contents of the files that it names, table, and how the table is read."""
+"""Identity of a run: its plan, the contents of files that the plan names, the table, and the options of reading it."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from shoal.table.parts.source import SourceFile
 
 
 def identity(plan: Plan, files: Sequence[SourceFile], reading: Mapping[str, Any] | None, engine: str) -> Record:
-    """A run as `Journal.open` wants it, without its seed; no two runs on what lies in no file are the same."""
+    """The identity of a run for `Journal.open`, without its seed; every run on a table in no file has its own."""
     text = json.dumps(plan.as_mapping(), sort_keys=True, default=_content)
     return {
         "shoal": shoal.__version__,
@@ -50,7 +50,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _content(value: Any) -> str:
-    """What a plan holds that JSON does not: a table by its cells, anything else as it shows itself."""
+    """Text for a value of a plan that JSON does not know: of a table its cells, of anything else its `repr`."""
     frame = nw.from_native(value, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return repr(value)

@@ -29,7 +29,7 @@ from shoal.table.files.atomic import atomic_directory, locked, resolved
 from shoal.table.files.table import Table
 from shoal.table.parts.session import session
 from shoal.vocabulary.errors import FileError, Refused, ShoalError, plural
-from shoal.vocabulary.progress import Stage
+from shoal.vocabulary.progress import OnProgress
 
 UNFINISHED = "unfinished"
 """In the name of the folder in which a run works."""
@@ -50,7 +50,7 @@ class Workshop:
     memory: int
     workers: int | None
     engine: EngineName | None
-    tell: Stage
+    tell: OnProgress
 
 
 @dataclass(frozen=True, kw_only=True)

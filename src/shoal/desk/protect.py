@@ -1,4 +1,4 @@
-"""Protect a table of any size, held whole or in parts; release it only if all that the plan requires was proved."""
+"""Protect a table of any size, held whole or in parts; release it only if every requirement of the plan was proved."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ from shoal.run.carry_out import check_seed
 from shoal.run.parts.admission import whole_needed
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
-from shoal.vocabulary.progress import Stage, shown
+from shoal.vocabulary.progress import OnProgress, shown
 
 
 def protect(
@@ -29,7 +29,7 @@ def protect(
     engine: EngineName | None = None,
     overwrite: bool = False,
     unproved: bool = False,
-    stage: Stage | None = None,
+    stage: OnProgress | None = None,
     reading: Mapping[str, Any] | None = None,
     source: Mapping[str, Any] | None = None,
     frontier: Mapping[str, Any] | None = None,
@@ -54,31 +54,31 @@ def protect(
     out
         Directory to write the release to, which must not exist or be empty; without one, `write` does it.
     seed
-        Makes the release repeatable; drawn from the operating system where none is given. Treat it as a
-        secret: whoever knows it can undo random masking. A run that is taken up keeps its own.
+        Makes the release repeatable; by default drawn from the operating system. Treat it as a secret: whoever
+        knows it can undo random masking. A run that is resumed keeps its own seed.
     memory
         Bytes that may be used, as a number or as in "6GB"; half of the machine's by default. What needs more at once
         is refused; in parts, the more, the more processes work side by side.
     workers
-        Processes at most that work on parts; as many as there are processors by default.
+        Most processes that work on parts; by default as many as there are processors.
     engine
-        Who works on parts: processes of this machine, or the executors of a Spark cluster (by default for a data frame
-        of Spark).
+        Engine that works on parts: `processes` of this machine, or the executors of a `spark` cluster (the default for
+        a data frame of Spark).
     overwrite
         Replace an earlier release in the directory.
     unproved
         Write a release although the plan requires nothing.
     stage
-        Called with the name of each step and the fraction of it that is done; where none is given, a notebook shows a
-        bar after a second of work.
+        Called with the name of the current stage and the fraction of the run that is done. Without it, a notebook
+        shows a bar after a second of work.
     reading
-        How files are to be read: `delimiter`, `encoding`, `decimal`, `sheet`, as for `shoal.read`.
+        Options for reading files: `delimiter`, `encoding`, `decimal`, `sheet`, as for `shoal.read`.
     source
-        What to note about where a table in memory came from.
+        Origin of a table in memory, to be noted in the record.
     frontier
         The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
     folder
-        Where file names in the plan are looked up; by default beside the plan's file.
+        Folder in which files that the plan names are looked up; by default that of the plan's file.
 
     Returns
     -------
@@ -87,10 +87,10 @@ def protect(
     Raises
     ------
     Refused
-        If a requirement does not hold on the finished table; the message says which, and by how much, and the error
-        has the verdicts and what would help (`shoal.release.NotProved`).
+        If a requirement does not hold on the finished table. The message says which, and by how much; the error has
+        the verdicts and advice (`shoal.release.NotProved`).
     InputError
-        If the table or the plan cannot be used, or the table needs more memory whole than may be used.
+        If the table or the plan cannot be used, or a table held whole needs more memory than is allowed.
     """
     described = Plan.of(plan, folder)
     admit(described)

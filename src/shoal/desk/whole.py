@@ -1,4 +1,4 @@
-"""A plan carried out on a whole table, judged, and released only if everything that it requires was proved."""
+"""A plan carried out on a whole table, judged, and released only if every requirement was proved."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from shoal.run.privacy_spent import private_steps
 from shoal.table.microdata import Microdata
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import ParameterError, PlanError
-from shoal.vocabulary.progress import Stage, shown
+from shoal.vocabulary.progress import OnProgress, shown
 
 COPIES = 1 << 22
 """Key of the further copies' seeds, beyond the number of any step and measure."""
@@ -33,7 +33,7 @@ def protect_whole(
     plan: Plan,
     *,
     seed: int | None = None,
-    stage: Stage | None = None,
+    stage: OnProgress | None = None,
     source: Mapping[str, Any] | None = None,
     run: Runs | None = None,
 ) -> WholeRelease:
@@ -46,11 +46,11 @@ def protect_whole(
 
 
 def _copies(
-    table: Any, described: Plan, seed: int | None, stage: Stage, source: Mapping[str, Any] | None, run: Runs | None
+    table: Any, described: Plan, seed: int | None, stage: OnProgress, source: Mapping[str, Any] | None, run: Runs | None
 ) -> WholeRelease:
     """The release, with its further copies."""
     admit(described)
-    make = partial(_made, table, described, stage=stage, source=source, run=run)
+    make = partial(_proved_release, table, described, stage=stage, source=source, run=run)
     if described.output.copies > 1 and private_steps(described):
         raise ParameterError(
             "output: copies must be 1 where a step spends differential privacy, as every copy spends it anew. Release "
@@ -68,7 +68,7 @@ def _copies(
 
 
 def _of_two_types(copies: Sequence[WholeRelease]) -> set[str]:
-    """The columns that are integers in one copy and floats in another, as types follow from the released cells."""
+    """Columns that are integers in one copy and floats in another, as types follow from the released cells."""
     frame = copies[0].table.frame
     return {
         name for name in frame.columns if any(copy.table.frame[name].dtype != frame[name].dtype for copy in copies[1:])
@@ -76,17 +76,17 @@ def _of_two_types(copies: Sequence[WholeRelease]) -> set[str]:
 
 
 def _seed_of_copy(entropy: int, number: int) -> int:
-    """The seed of a further copy: by it alone, with `copies: 1`, the copy is made again."""
+    """The seed of a further copy; with it and `copies: 1` the copy can be made again."""
     words = np.random.SeedSequence(entropy, spawn_key=(COPIES, number)).generate_state(4)
     return sum(int(word) << (32 * place) for place, word in enumerate(words))
 
 
-def _made(
+def _proved_release(
     table: Any,
     plan: Plan,
     seed: int | None,
     *,
-    stage: Stage,
+    stage: OnProgress,
     source: Mapping[str, Any] | None,
     run: Runs | None,
     fractional: Collection[str] = (),
@@ -129,18 +129,18 @@ def _release(
 
 
 def exact_measures(plan: Plan, accounts: Sequence[StepAccount]) -> tuple[str, ...]:
-    """The measures whose figures the plan publishes as they are.
+    """The measures whose exact figures the plan publishes.
 
     Raises
     ------
     PlanError
-        If the plan names one that it does not take, or spends differential privacy, which pays for no figure.
+        If the plan names a measure that it does not take, or spends differential privacy, which pays for no figure.
     """
     if not (asked := plan.publish):
         return ()
     if private_steps(plan):
         raise PlanError(
-            "publish: a step spends differential privacy, and a figure of the original is not paid for. "
+            "publish: a step spends differential privacy, which does not pay for a figure of the original. "
             "Take the section publish out."
         )
     taken = tuple(measure.method_name for measure in taken_by(plan))
@@ -150,5 +150,5 @@ def exact_measures(plan: Plan, accounts: Sequence[StepAccount]) -> tuple[str, ..
 
 
 def _input(original: Microdata, source: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What identifies the table that came in."""
+    """Identification of the input table."""
     return {"records": len(original), "sha256 of cells": original.fingerprint(), **(source or {})}

@@ -1,8 +1,8 @@
-"""What all measures share, of risk or of utility: two tables in, one frozen figure out.
+"""Measures of risk and utility: two tables in, one frozen figure out.
 
-A measure declares what it needs; whether the tables have it is looked at in one place, before the measure is asked.
-Where there is no figure, be it for want of that or for a reason that only the measure sees, `NoFigure` says why, and
-it is caught in one place too: `Measure.finding_on`.
+A measure declares what it needs, and one place checks that the tables have it before the measure is computed. If there
+is no figure, for lack of that or for a reason that only the measure sees, `NoFigure` gives the reason. It is caught in
+one place: `Measure.finding_on`.
 """
 
 import math
@@ -28,7 +28,7 @@ from shoal.judges.table_pair import (
     TablePair,
 )
 from shoal.kernels.arrays import Floats, Longs
-from shoal.report.evidence import Kind, Question
+from shoal.report.evidence import MeasureKind, Question
 from shoal.table.microdata import as_records
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -43,7 +43,7 @@ Need = Literal["columns", "pairing", "records", "quasi-identifiers", "people", "
 class Measure(ABC):
     """A figure for two tables; it knows the tables, never the method that made them."""
 
-    method_kind: ClassVar[Kind]
+    method_kind: ClassVar[MeasureKind]
     method_name: ClassVar[str]
     title: ClassVar[str]
     scales: ClassVar[Scales] = "sample"
@@ -51,32 +51,32 @@ class Measure(ABC):
     limits: ClassVar[tuple[float, float]] = (0.0, math.inf)
     better: ClassVar[Better] = "lower"
     cheap: ClassVar[bool] = False
-    """How it scales: whether the figure is quick enough, for any number of records, to stand in every report."""
+    """True if the figure is quick enough, for any number of records, to stand in every report."""
     of_release_alone: ClassVar[bool] = False
-    """Whether the figure and its facts are functions of the released table alone, so that they may be public."""
+    """True if the figure and its facts are functions of the released table alone, so that they may be public."""
     needs: ClassVar[tuple[Need, ...]] = ()
-    """What the tables must have, in the order in which it is missed."""
+    """Requirements on the tables, in the order in which their absence is reported."""
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier", "confidential")
     """Roles of the columns that are compared, unless the parameter `columns` names others."""
     continuous: ClassVar[bool | None] = None
-    """Whether the columns compared are continuous ones only."""
+    """True if only continuous columns are compared, False if only categorical ones; None for both."""
     among_releases: ClassVar[Mapping[str, Any]] = {}
-    """Parameters under which releases compare that do not hold the same records."""
+    """Parameters for comparing releases that do not hold the same records."""
     question: ClassVar[Question | None] = None
     """The regulators' question that the figure answers; a risk that answers none stands under all of them."""
     of_made_up: ClassVar[bool] = False
-    """True if the figure means something where records are made up, so that none stands for a person."""
+    """True if the figure means something for synthetic records, which stand for no person."""
     prominence: ClassVar[int] = 0
-    """Rank among the measures that readers know best: of those above 0 the highest stands at the head of a report."""
+    """Rank among the measures that readers know best; the highest above 0 stands at the head of a report."""
     headline: ClassVar[str] = ""
-    """Words that follow the title at the head of a report, with the mark before them; the fact `mean` follows them."""
+    """Words that follow the title at the head of a report, with their punctuation; the fact `mean` follows them."""
     unchanged: ClassVar[float | None] = None
-    """The figure of a release that is the original, where it is known."""
+    """Figure of a release that equals the original, if it is known."""
 
     def finding_on(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        """The figure, or why there is none: what was needed is not there, or distances do not fit into memory.
+        """The figure, or the reason why there is none: something is missing, or distances do not fit into memory.
 
-        What is shown outside is found by itself: whether there is a figure may hang on a single record.
+        The figure for the public is found separately: the existence of a figure may depend on a single record.
         """
         try:
             for need in self.needs:
@@ -90,7 +90,7 @@ class Measure(ABC):
             return finding
 
     def clipped(self, pair: TablePair) -> Figure | None:
-        """For a loss whose influence nobody bounds, what is shown outside instead (see `judges.clipped`).
+        """The public substitute for a loss whose influence nobody has bounded (see `judges.clipped`).
 
         Raises
         ------
@@ -110,14 +110,14 @@ class Measure(ABC):
         """
 
     def on_counts(self, counts: ClassCounts, bound: float | None = None) -> Finding | None:
-        """The figure where all that matters is how many records share the quasi-identifiers; None where more does.
+        """The figure from class sizes alone; None if it depends on more.
 
         Missing cells count as cells of their own.
 
         Parameters
         ----------
         bound
-            What the figure is to be compared with: one that lies on the same side of it may do instead.
+            Bound with which the figure is compared; a figure on the same side of it may be returned instead.
 
         Raises
         ------
@@ -137,14 +137,14 @@ class Measure(ABC):
     ) -> Finding:
         """The figure for two data frames, arrays, Microdata or Records.
 
-        All columns of an array or frame count as quasi-identifiers, but for those that `confidential` names.
+        All columns of an array or frame count as quasi-identifiers, except those that `confidential` names.
         """
         before, after = as_records(original, confidential), as_records(released, confidential)
         return self.finding_on(TablePair.of(before, after, partition), np.random.default_rng(seed))
 
     @property
     def heading(self) -> str:
-        """The title, with the parameters that were chosen; tables, methods and what may hold a cell are left out."""
+        """The title with the chosen parameters; tables, methods and parameters that may hold a cell are left out."""
         markers = holds(type(self))
         plain = [f for f in fields(self) if not isinstance(markers[f.name], (TablePath, Method, HoldsCells))]  # type: ignore[arg-type] # all are dataclasses
         chosen = [
@@ -155,7 +155,7 @@ class Measure(ABC):
         return f"{self.title} ({'; '.join(chosen)})" if chosen else self.title
 
     def same_as(self, other: "Measure") -> bool:
-        """Whether another measure is this one, with the same parameters; a table is the same only as itself."""
+        """True if another measure is the same with the same parameters; a table equals only itself."""
         if type(self) is not type(other):
             return False
         return all(
@@ -166,7 +166,7 @@ class Measure(ABC):
         )
 
     def compared(self, pair: TablePair) -> tuple[str, ...]:
-        """The columns that are compared: those named, or those of the measure's roles and level in both tables."""
+        """The columns that are compared: the named ones, or those of the measure's roles and level in both tables."""
         return pair.common(getattr(self, "columns", None), *self.roles, continuous=self.continuous)
 
     def finding(
@@ -196,7 +196,7 @@ class Measure(ABC):
         )
 
     def without(self, reason: str) -> Finding:
-        """No figure, and why."""
+        """A finding without a figure, and the reason."""
         return Finding(
             measure=self.method_name,
             kind=self.method_kind,
@@ -211,7 +211,7 @@ class Measure(ABC):
 
 
 def by_record(released: Records, attacked: Longs, risk: Floats) -> Floats:
-    """Shape (n',); risks of the records attacked, not a number for the others."""
+    """Shape (n',); risks of the attacked records, NaN for the others."""
     out = np.full(len(released), np.nan)
     out[attacked] = risk
     return out
@@ -266,11 +266,11 @@ NEEDS: dict[Need, Callable[[Measure, TablePair], None]] = {
     "versions": _need_versions,
     "holdout": _need_holdout,
 }
-"""How it is found out whether the tables have what a measure needs."""
+"""Checks that the tables have what a measure needs."""
 
 
 def _same_tables(first: Any, second: Any) -> bool:
-    """Whether two parameters name the same file, or are one table: of frames none can be compared by ==."""
+    """True if two parameters name the same file, or are the same object: frames cannot be compared by ==."""
     if isinstance(first, (tuple, list)) and isinstance(second, (tuple, list)):
         return len(first) == len(second) and all(map(_same_tables, first, second))
     return first is second or (isinstance(first, (str, Path)) and isinstance(second, (str, Path)) and first == second)

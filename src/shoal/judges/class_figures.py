@@ -1,8 +1,7 @@
 """Figures of the classes of a table, in a form in which parts of a table add up.
 
-Judges that ask something of every class by itself *look* at classes and *conclude* from what they saw in all of them. A
-table too large to be looked at whole is shown to them part by part, each class whole in one part, so that one code
-judges tables of every size.
+Judges of single classes *look* at classes and *conclude* from the figures of all of them. A table too large to be held
+whole is shown to them part by part, each class whole in one part, so that the same code judges tables of every size.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +20,7 @@ MEANING = {
     "wildcard": "a missing cell matching every value",
     "nothing": "records with a missing cell counting for no other",
 }
-"""Such readings of a missing cell, in words."""
+"""Readings of a missing cell other than `equal`, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

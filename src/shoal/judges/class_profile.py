@@ -1,9 +1,9 @@
 """Sizes of equivalence classes: the first question of every reader of a release.
 
-The profile of a released table is a function of that table alone. That of an original is private; of its counts there
-are public forms where one record cannot move them far: taking a record out of a class of just k leaves k - 1 records
-in a class that is too small, and putting one into a class of k - 1 rescues them, so that a record that is replaced by
-another moves the count of records in classes under k by at most k.
+The profile of a released table is a function of that table alone. That of an original is private, but its counts have
+public forms if one record cannot move them far: taking a record out of a class of exactly k leaves k - 1 records in a
+class that is too small, and adding one to a class of k - 1 removes them from the count, so that replacing one record
+moves the count of records in classes under k by at most k.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from shoal.table.records import MissingCells, Records
 from shoal.vocabulary.facts import ByColumn, Count
 
 SMALLEST = (2, 3, 5)
-"""Sizes of classes below which records are counted."""
+"""Values of k for which records in classes of fewer than k are counted."""
 
 STARTS = (1, 2, 3, 4, 5, 10, 20, 50, 100, 1000)
 """Lower ends of the bars of a histogram of class sizes."""
@@ -77,9 +77,9 @@ class ClassProfile:
         )
 
     def violations(self, *, imputed: bool = False) -> ByColumn:
-        """The counts below each k, as of an original: in bands for the public where one record cannot move them far.
+        """The counts below each k of an original; in public as bands, if one record cannot move them far.
 
-        `imputed`: whether cells were filled in from other records, so that one record may move any number of others.
+        `imputed`: True if cells were filled in from other records, so that one record may move any number of others.
         """
         bounded = self.missing == "equal" and not imputed  # under other readings one record may stand for any number
         return ByColumn(

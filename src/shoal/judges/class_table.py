@@ -1,7 +1,7 @@
 """A table class by class: the records of each class, and how often each confidential value occurs in it.
 
-Judges that ask something of every class by itself need no more. A table in memory counts its records; of a table larger
-than memory the classes are counted in SQL, some at a time. So one code judges tables of every size.
+Judges of single classes need no more. The classes of a table in memory are counted from its records, those of a larger
+table in SQL, some at a time. So the same code judges tables of every size.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ from shoal.table.records import Classes, MissingCells, Records
 from shoal.table.variable import Variable
 
 Binning = Callable[[Variable], Bins]
-"""How a confidential column is divided into bins."""
+"""Division of a confidential column into bins."""
 
 Entries = tuple[Variable, Bins, Classes]
 """A confidential column with its entries, which are records or stand for several equal ones, in bins and classes."""
@@ -44,7 +44,7 @@ class ClassTable(ABC):
 
     @abstractmethod
     def units(self, unit: str) -> Longs | None:
-        """Shape (C,); households, or values of an identifier, of each class; None where these are not known."""
+        """Shape (C,); households, or values of an identifier, in each class; None if these are not known."""
 
     def figures(self, binning: Binning, figure: Callable[[Bins, Classes], Floats]) -> ClassFigures:
         """A figure of each class for each confidential column."""
@@ -61,7 +61,7 @@ class ClassTable(ABC):
         )
 
     def matching(self, missing: MissingCells) -> ClassFigures:
-        """The classes, and how many records those of each may stand for, where these are not the class."""
+        """The classes, with the number of records that a record of each matches if that is not the class size."""
         if missing == "equal":
             return ClassFigures(sizes=self.sizes)
         matching = self.keys.matching(self.keys.names(), missing, self.sizes)

@@ -1,10 +1,10 @@
-"""Losses that may be told outside: of the original clipped to the released range of each column.
+"""Losses with a public form: of the original clipped to the released range of each column.
 
-What a loss says of the original must not depend much on any single record of it. An original value beyond all released
-ones (a tail that was cut off, a record that was left out) would: so every original value is first moved to the nearest
-end of the range that the release shows, and changes are counted in units of that range. The change of a cell is then
-at most 1, and one record of n, replaced or removed, moves a mean over records by at most 1/(n - 1), whatever it holds.
-The range itself is read off the release, and so tells nothing new.
+A public loss must not depend much on any single original record. An original value beyond all released ones (a tail
+that was cut off, a record that was left out) would have a large influence: so every original value is first moved to
+the nearest end of the released range, and changes are counted in units of that range. The change of a cell is then at
+most 1, and one record of n, replaced or removed, moves a mean over records by at most 1/(n - 1), whatever it holds. The
+range itself comes from the release, and so reveals nothing new.
 """
 
 import numpy as np

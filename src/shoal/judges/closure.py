@@ -1,4 +1,4 @@
-"""The closure of a release: the table with everything filled in that the release itself lets one fill in.
+"""The closure of a release: the table with every cell filled in that the release itself lets one deduce.
 
 Until nothing more comes of it, cells are filled in by the table's own laws (`shoal.table.dependencies`), by arithmetic
 (`shoal.table.arithmetic`), by hierarchies (`shoal.judges.refinement`) and by the rules of the plan
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from shoal.judges.refinement import refined
-from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, borne_by, filled_by
+from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, filled_by, uncontradicted
 from shoal.table.dependencies import UNITS, Dependencies, Dependency, gives_back
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.laws import NO_LAWS, Laws, with_steps
@@ -30,7 +30,7 @@ from shoal.vocabulary.errors import plural, quoted
 NO_TREES: Mapping[str, Hierarchy] = MappingProxyType({})
 
 Deduction = Callable[[Records], Records]
-"""Fills in what rules about single records let one fill in."""
+"""Fills in cells by rules about single records."""
 
 
 @dataclass(slots=True)
@@ -52,10 +52,10 @@ class Closure:
     records: Records
     # Missing cells that were filled in, and generalised ones that were narrowed down, by column; only columns with some
     filled: dict[str, int]
-    # What follows without exception, where laws with exceptions filled in more; None where they did not
+    # The table filled in by laws without exceptions, if laws with exceptions filled in more; None if they did not
     certain: Records | None = None
     origin: Origin = field(default_factory=Origin)
-    # What whoever knows the laws of the original fills in; None where these fill in nothing else, or are not at hand
+    # The closure by the laws of the original as well; None if these fill in nothing else, or are not at hand
     informed: "Closure | None" = None
 
     @property
@@ -79,17 +79,17 @@ class Closure:
 
 
 def remedy(laws: Iterable[str]) -> str:
-    """Remedy against columns that give others back, named in words."""
+    """Remedy against columns that determine others, which are named in words."""
     return f"{'; '.join(laws)}: take it out, coarsen it alike, or give it the role quasi-identifier."
 
 
 def closure(
     released: Records, deduce: Deduction | None = None, trees: Mapping[str, Hierarchy] = NO_TREES, laws: Laws = NO_LAWS
 ) -> Closure:
-    """Fill in all that a released table, and rules about its records, let one fill in.
+    """Fill in every cell that a released table, and rules about its records, let one deduce.
 
-    `deduce`: what the rules of the plan let one fill in; nothing by default. `trees`: hierarchies of which released
-    labels are nodes, by column (`shoal.judges.refinement.trees`). `laws`: those of the original; none by default.
+    `deduce`: fills in cells by the rules of the plan; none by default. `trees`: hierarchies of which released labels
+    are nodes, by column (`shoal.judges.refinement.trees`). `laws`: laws of the original; none by default.
 
     Examples
     --------
@@ -101,24 +101,24 @@ def closure(
     """
     own = Arithmetic(released)
     closed = _closed(released, deduce, trees, Laws(arithmetic=tuple(own.laws)), Origin())
-    borne = borne_by(released, laws.arithmetic)
-    if _shown(released, laws.look_ups, borne, own):
+    carried = uncontradicted(released, laws.arithmetic)
+    if _shown(released, laws.look_ups, carried, own):
         return closed
-    both = Laws(look_ups=laws.look_ups, arithmetic=(*borne, *own.laws))
+    both = Laws(look_ups=laws.look_ups, arithmetic=(*carried, *own.laws))
     informed = _closed(released, deduce, trees, both, Origin(by_laws_of_original=True))
     same = all(not _changed(v, informed.records[v.name]) for v in closed.records.variables)
     return closed if same and informed.certain is None else replace(closed, informed=informed)
 
 
 def _shown(
-    released: Records, look_ups: Collection[Dependency], borne: Sequence[ArithmeticLaw], own: Arithmetic
+    released: Records, look_ups: Collection[Dependency], carried: Sequence[ArithmeticLaw], own: Arithmetic
 ) -> bool:
-    """Whether the release shows by itself all laws of the original, with what columns are rounded to."""
+    """True if the release itself shows all laws of the original, with the steps that columns are rounded to."""
     own_look_ups = Dependencies(released, exceptions=True)
     shown = {name: own_look_ups.of(name) for name in dict.fromkeys(law.on for law in look_ups)}
     rounded = {(law.on, law.by, law.operation, with_steps(law, own).steps) for law in own.laws}
     return all(law in shown[law.on] for law in look_ups) and all(
-        (law.on, law.by, law.operation, law.steps) in rounded for law in borne
+        (law.on, law.by, law.operation, law.steps) in rounded for law in carried
     )
 
 
@@ -146,7 +146,7 @@ def _filled_in(
     *,
     exceptions: bool,
 ) -> Records:
-    """The records when nothing more can be filled in; the same object where nothing can be."""
+    """The records once nothing more can be filled in; the same object if nothing was."""
     formulas = [law for law in laws.arithmetic if exceptions or law.exact]
     while trees or any(not v.complete for v in records.variables):
         deduced = records if deduce is None else deduce(records)
@@ -166,7 +166,7 @@ def _filled_in(
 
 
 def _changed(before: Variable, after: Variable) -> int:
-    """Cells that are not what they were: known ones keep their value, or their code."""
+    """Number of changed cells; a known cell is unchanged if it keeps its value or its code."""
     if after is before:
         return 0
     kept = (after.values == before.values) | (before.missing & after.missing)

@@ -1,9 +1,9 @@
 """Guesses of how the records of a class divide among the parts of a label, from how common each part is.
 
 A class of c records whose label stands for several parts holds n_1, n_2, ... of each: a composition of c, with the
-chances of a multinomial draw. What else is known rules some out: that at least two parts occur, since one alone would
-have had the narrower label; that certain parts occur, since a set names its values and an interval its ends; or that
-some part holds fewer than k. What is left is normalised, and the likeliest composition named.
+probabilities of a multinomial draw. Further knowledge rules some compositions out: that at least two parts occur, since
+one alone would have had the narrower label; that certain parts occur, since a set names its values and an interval its
+ends; or that some part holds fewer than k. The rest is normalised, and the likeliest composition returned.
 """
 
 import math

@@ -1,11 +1,11 @@
-"""What a judge hands back: frozen values that say what was proved and what was measured.
+"""Results of judges: frozen values for proofs and measurements.
 
 A `Verdict` answers a requirement: it holds on the finished table or it does not. A `Finding` is a figure
 of risk or of information loss, with its range, its direction and, where it is an estimate, its interval.
-A figure that cannot be computed is `None` and says why; it is never replaced by the reassuring one.
+A figure that cannot be computed is `None`, with a reason; it is never replaced by a reassuring one.
 
-Both have two forms. The private one holds everything. The public one is built of public forms of facts only: what is
-a function of the released table as it is, what depends on the original in a band that no single record moves it out
+Both have two forms. The private one holds everything. The public one is built only of public forms of facts: functions
+of the released table as they are, figures that depend on the original in bands that no single record moves them out
 of, and nothing else.
 """
 
@@ -18,7 +18,7 @@ import polars as pl
 
 from shoal.judges.units import RepeatedIdentifier
 from shoal.kernels.arrays import Bools, Floats
-from shoal.report.evidence import Estimate, Judged, Kind, Measured, OfRecords, Requirement
+from shoal.report.evidence import Estimate, Judged, Measured, MeasureKind, OfRecords, Requirement
 from shoal.table.files.json_text import as_json
 from shoal.vocabulary.errors import NoFigure, quoted
 from shoal.vocabulary.facts import (
@@ -41,7 +41,7 @@ RECORD_VERSION: Literal[2] = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Whether a privacy requirement holds on a finished table.
+    """The verdict on a requirement: whether it holds on a finished table.
 
     Parameters
     ----------
@@ -54,23 +54,23 @@ class Verdict:
     sentence
         One sentence for a reader: what was proved, or what fails and by how much.
     facts
-        Further figures, as facts that know how they may be shown.
+        Further figures, as facts with a private and a public form.
     influence
         0 if the verdict is a function of the released table alone, so that it is shown as it is; None otherwise.
     protects
-        Whether it is about the privacy of anyone; a rule of the data that holds protects nobody.
+        True if the requirement protects anyone's privacy; an edit rule protects nobody.
     failing
-        Shape (n',); the released records that it fails on, where it is judged record by record. Private.
+        Shape (n',); the released records on which it fails, if it is judged record by record. Private.
     model
-        Registered name of the privacy model, or of the measure, that was required; empty for a rule of the data.
+        Registered name of the privacy model or measure; empty for an edit rule.
     limited
         Title of the measure, with its parameters, whose figure is limited; empty for a privacy model.
     counts_classes
         True for a limit on the smallest equivalence class.
     advice
-        What to do about a rule that does not hold.
+        Remedy for an edit rule that does not hold.
     of_records
-        Identifiers of which several released records have one value, where the requirement counts records. Private.
+        Identifiers that repeat in the release, if the requirement counts records. Private.
     """
 
     requirement: str
@@ -95,20 +95,20 @@ class Verdict:
 
     @property
     def private_sentence(self) -> str:
-        """The sentence, and whom it does not speak of."""
+        """The sentence, with a caution if it counts records and not persons."""
         if not self.of_records:
             return self.sentence
         return f"{self.sentence} This is of records, not of values of {quoted(self.of_records)}."
 
     @property
     def public_sentence(self) -> str:
-        """The sentence, as far as it may leave the building."""
+        """The sentence for the public."""
         if self.influence == 0:
             return self.sentence
         return "It was proved on the released table." if self.holds else "It was not proved on the released table."
 
     def public_form(self) -> Requirement:
-        """What may leave the building; JSON-able but for a `Band` among the facts."""
+        """The public form; JSON-able but for a `Band` among the facts."""
         return {
             "requirement": self.requirement,
             "holds": self.holds,
@@ -123,7 +123,7 @@ class Verdict:
         }
 
     def private_form(self) -> Requirement:
-        """All of it but for figures by record, for record.json and the private report."""
+        """The private form, without figures by record, for record.json and the private report."""
         return {
             **self.public_form(),
             "achieved": self.achieved,
@@ -139,41 +139,41 @@ class Finding:
     Parameters
     ----------
     measure
-        Registered name.
+        Registered name of the measure.
     kind
-        What it judges, "risk" or "utility".
+        "risk" or "utility".
     title
-        What a reader calls it.
+        Name of the measure for readers.
     value
-        The figure, or None where it cannot be computed; `reason` then says why.
+        The figure, or None if it cannot be computed, for the reason in `reason`.
     unit
-        What it is measured in; empty for a share or a pure number.
+        Unit of the figure; empty for a share or a pure number.
     limits
         Smallest and largest value the figure can take.
     better
-        The direction: whether lower or higher is better for what the figure judges.
+        The better direction, `lower` or `higher`.
     sentence
-        What the figure means, in one sentence that needs no formula; private unless the influence is 0.
+        Meaning of the figure, in one sentence without formulas; private unless the influence is 0.
     interval
-        Where the figure is an estimate.
+        Confidence interval, if the figure is an estimate.
     influence
         Largest change of the value by one record of the original (see `shoal.vocabulary.facts`); 0 for a function of
         the released table alone, None where nobody has bounded it.
     clipped
-        For a loss without bounded influence, the same loss of the original clipped to the released range of each
-        column, whose influence is bounded: what is shown to the public instead.
+        Public substitute for a loss without bounded influence: the same loss of the original clipped to the released
+        range of each column, whose influence is bounded.
     by_column
         The figure, or its parts, for each column.
     facts
-        Further figures, as facts that know how they may be shown; what is untyped is private.
+        Further figures, as facts with a private and a public form.
     record_risk
-        Shape (n',); risk of each released record, not a number where it was not attacked. Private.
+        Shape (n',); risk of each released record, NaN if it was not attacked. Private.
     by_record
         Further figures by released record, each of shape (n',). Private.
     """
 
     measure: str
-    kind: Kind
+    kind: MeasureKind
     title: str
     value: float | None
     unit: str = ""
@@ -209,7 +209,7 @@ class Finding:
 
     @property
     def public_value(self) -> float | Band | None:
-        """The value as far as it may leave the building: as it is, in a band, or not at all."""
+        """The value for the public: as it is, in a band, or None."""
         shown = self.clipped or self.figure
         form = None if shown is None else shown.public()
         largest = 1.0 if self.clipped else self.limits[1]
@@ -219,17 +219,17 @@ class Finding:
 
     @property
     def public_sentence(self) -> str:
-        """What may be said of it outside: its own sentence only where that tells of the released table alone."""
+        """The sentence for the public: its own only if it is a function of the released table alone."""
         if self.influence == 0:
             return self.sentence
         form = self.public_value
         return "" if form is None else f"{self.title}: {form}."
 
     def public_form(self) -> ByLabel:
-        """What may leave the building; JSON-able but for a `Band`.
+        """The public form; JSON-able but for a `Band`.
 
-        Whether a figure could be computed is told by the original, too: where nothing is shown of it, neither are the
-        settings that it was computed with.
+        Whether a figure could be computed depends on the original, too: if nothing is shown of it, its settings are not
+        either.
         """
         exact, value = self.influence == 0, self.public_value
         shown = exact or value is not None
@@ -250,7 +250,7 @@ class Finding:
         }
 
     def private_form(self) -> Measured:
-        """All of it but for figures by record, for record.json and the private report."""
+        """The private form, without figures by record, for record.json and the private report."""
         return {
             "measure": self.measure,
             "kind": self.kind,
@@ -273,12 +273,12 @@ def _estimate(interval: Interval) -> Estimate:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
-    """What was proved and what was measured on the finished table.
+    """Verdicts and findings on the finished table.
 
     Parameters
     ----------
     of_records
-        The identifiers of which several released records have one value, so that what counts records counts no persons.
+        Identifiers that repeat in the release, so that figures which count records do not count persons.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -296,7 +296,7 @@ class Evidence:
         return [verdict.requirement for verdict in self.verdicts if verdict.of_records]
 
     def lines(self) -> list[str]:
-        """For a reader: what counts records only, what was proved or refuted, the figures, and why some are lacking."""
+        """Lines for a reader: cautions on repeated identifiers, verdicts, figures, and reasons for missing ones."""
         lines = [f"records   {repeated.sentence(self.promises_of_records)}" for repeated in self.of_records]
         lines += [
             f"{'proved' if v.holds else 'REFUTED':9} {v.requirement}: {v.private_sentence}" for v in self.verdicts
@@ -348,7 +348,7 @@ class Evidence:
         return evidence_shown(content["requirements"], content["measures"])
 
     def as_mapping(self) -> Judged:
-        """Everything but figures by record: for record.json, which is private."""
+        """Everything but figures by record, for record.json, which is private."""
         content: Judged = {
             "version": RECORD_VERSION,
             "of records": self.private_of_records(),
@@ -360,11 +360,11 @@ class Evidence:
         return cast(Judged, as_json(content))
 
     def private_of_records(self) -> list[OfRecords]:
-        """Of each identifier that repeats what promises of records mean for its values."""
+        """The meaning, for each identifier that repeats, of requirements that count records."""
         return [repeated.private_form(self.promises_of_records) for repeated in self.of_records]
 
     def public_of_records(self) -> list[OfRecords]:
-        """The same as far as it may leave the building."""
+        """The same for the public."""
         promises = self.promises_of_records
         sentences = {repeated.identifier: repeated.public_sentence(promises) for repeated in self.of_records}
         return [
@@ -375,11 +375,11 @@ class Evidence:
 
 
 PUBLISHED_DIGITS = 4
-"""What a report shows of a measured figure."""
+"""Significant digits of a measured figure in a report."""
 
 
 def rounded(value: Any) -> Any:
-    """Figures as they may be published: all the digits of an exact sum over few records can betray one of them."""
+    """Figures rounded for publication: all digits of an exact sum over few records can reveal one of them."""
     if isinstance(value, Mapping):
         return {key: rounded(below) for key, below in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Whose unique combination of cells does a release show?
+"""Unique combinations of original cells that a release shows.
 
 An original record is unique on some columns if no other original record matches it there. Whoever knows that person's
 cells recognises them in a released record that matches. A missing cell matches a missing cell (`equal`), every cell
@@ -21,9 +21,9 @@ from shoal.table.records import MissingCells, Records
 class ExactMatches:
     """Unique originals in a release."""
 
-    unique: Bools  # Shape (n,); whether an original record is the only one with its cells
-    shown: Bools  # Shape (n,); whether it is unique and some released record matches it
-    showing: Bools  # Shape (n',); whether a released record matches a unique original
+    unique: Bools  # Shape (n,); original records that are the only ones with their cells
+    shown: Bools  # Shape (n,); unique original records that some released record matches
+    showing: Bools  # Shape (n',); released records that match a unique original record
 
 
 def exact_matches(

@@ -10,9 +10,9 @@ groups stay). A step that reads both forms other groups after the exchange. Then
 together: with six records in groups of three by `mdav` on age and charge, ages dealt out anew, whoever knows the ages
 and the method finds up to all charges. Groups that must be t-close are formed on confidential columns, too.
 
-A column is moved until it is dealt out anew, and stays with the rest of its row from then on. What reads both kinds of
-columns is *mixed* for ever. Columns that are constant in every group can be exchanged with no effect. Ties are broken
-by the order of rows, which is taken to say nothing of the cells.
+A column is moved until it is dealt out anew, and stays with the rest of its row from then on. A column that depends on
+both kinds is *mixed* for ever. Columns that are constant in every group can be exchanged with no effect. Ties are
+broken by the order of rows, which is assumed to be independent of the cells.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -39,7 +39,7 @@ class Shown:
 
 @dataclass(kw_only=True)
 class Exchange:
-    """The steps gone through once more, with the cells of some columns exchanged inside groups."""
+    """A second pass through the steps, with the cells of some columns exchanged inside groups."""
 
     columns: Sequence[str]
     moved: Collection[str]  # Columns of the original whose cells are exchanged
@@ -66,12 +66,12 @@ class Exchange:
         return next((self.mixed_by[name] for name in self.released if name in self.mixed_by), None)
 
     def _side_of(self, names: Collection[str]) -> Side | None:
-        """The one side of some columns; None if all of them are neutral."""
+        """The side of some columns; None if all of them are neutral."""
         sides = {self.sides[name] for name in names if name in self.sides}
         return "mixed" if len(sides) > 1 else next(iter(sides), None)
 
     def _change(self, step: StepTrace, reads: Collection[str]) -> None:
-        """A step that deals nothing out: what it changes is on the side of what it reads."""
+        """Follow a step that deals nothing out: changed columns take the side of the columns that it reads."""
         side = self._side_of(reads)
         changed = self.columns if step.reads is None and self.fewer else step.columns
         if side == "mixed":
@@ -80,7 +80,7 @@ class Exchange:
             self.sides |= dict.fromkeys(step.columns, side)
 
     def _deal(self, step: StepTrace, formed_on: Side | None) -> None:
-        """A step that deals cells out anew: afterwards they stay with the rest of their rows."""
+        """Follow a step that deals cells out anew, after which they stay with the rest of their rows."""
         moved = {name for name in step.columns if self.sides.get(name) == "moved"}
         fault: Fault | None = None
         if formed_on == "mixed" or (formed_on == "moved" and not self._within(set(step.columns) - moved)):

@@ -1,8 +1,7 @@
 """Pictures of a column before and after: released cells drawn over the original's own values.
 
-A label such as "20-29" says that a cell was one of ten values, and no more. So the label's records are spread evenly
-over the values it stands for. A column that lost everything becomes flat, however like the original's recoded column
-it looks.
+A label such as "20-29" tells only that a cell was one of ten values. So the label's records are spread evenly over the
+values it stands for. A column that lost all information becomes flat, however similar it looks to the original.
 """
 
 from dataclasses import replace

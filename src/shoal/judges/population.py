@@ -1,9 +1,9 @@
-"""Released records beside the people of a population: who may a record be, and who may be in the table?
+"""Released records compared with the people of a population: candidates for each record, and presence of each person.
 
-A person is one of those that a released record may be of if each of the person's values is among those that the
-record's label stands for: itself, the leaves under a node of a hierarchy, the numbers of an interval, the values of a
-set. A missing cell stands for every value, for missing cells alone, or for none, as it is read. Where nothing explains
-a label, nobody can be counted; a released number that nobody in the population has is of nobody.
+A person is a candidate for a released record if each of the person's values is among those that the record's label
+stands for: itself, the leaves under a node of a hierarchy, the numbers of an interval, the values of a set. A missing
+cell stands for every value, for missing cells alone, or for none, by its reading. If nothing explains a label, nobody
+can be counted; a released number that nobody in the population has matches nobody.
 """
 
 from collections.abc import Iterator
@@ -34,22 +34,22 @@ BLOCK = 4_000_000
 class InPopulation:
     """Classes of released records in a population."""
 
-    candidates: "Candidates"  # Who may be of which class
-    people: Floats  # Shape (C,); people of the population whom its records may be of
-    # Shape (P,); for each kind of person the probability of being in the table, for someone who knows the population:
-    # of each class that the person may be in, its records over its people, summed
+    candidates: "Candidates"  # Candidates for each class
+    people: Floats  # Shape (C,); number of candidates for the records of each class
+    # Shape (P,); probability that a person of each kind is in the table, for whoever knows the population: the sum,
+    # over the classes for which the person is a candidate, of records over candidates
     presence: Floats
-    exposure: Floats  # Shape (C,); the largest such probability among the people whom its records may be of
+    exposure: Floats  # Shape (C,); the largest such probability among the candidates
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Candidates:
-    """Kinds of people beside classes of released records: who may be of which, and which columns rule it out."""
+    """Kinds of people against classes of released records: candidates, and the columns that rule others out."""
 
     names: tuple[str, ...]  # The columns, as numbered by `misses`
     weights: Floats  # Shape (P,); people of each kind
     sizes: Longs  # Shape (C,); released records of each class
-    of_record: Longs  # Shape (n,); which class each released record is in
+    of_record: Longs  # Shape (n,); class of each released record
     # columns, person, record: the columns of both tables, and a row of each kind of people, shape (P,), and of each
     # class, shape (C,)
     columns: "list[_Column]"
@@ -58,7 +58,7 @@ class Candidates:
 
     @classmethod
     def of(cls, pair: TablePair, table: Any, count: str | None = None, missing: MissingCells = "equal") -> "Candidates":
-        """Those of a population; parameters and errors as of `in_population`."""
+        """The candidates in a population; parameters and errors as for `in_population`."""
         released, population = pair.released, like(pair.released, table)
         names = released.quasi_identifiers
         if lacking := [name for name in names if name not in population]:
@@ -93,14 +93,14 @@ class Candidates:
         )
 
     def misses(self, chosen: Longs) -> Longs:
-        """Shape (c, P); for each of some classes and each kind of people the columns that rule it out, as bits."""
+        """Shape (c, P); for each of some classes and each kind of people, the columns that rule it out, as bits."""
         bits = np.zeros((len(chosen), len(self.person)), dtype=np.int64)
         for number, column in enumerate(self.columns):
             bits |= (~column.matches(self.person, self.record[chosen]).T).astype(np.int64) << number
         return bits
 
     def blocks(self) -> Iterator[tuple[slice, Bools]]:
-        """Blocks of kinds of people, and which of them may be of which class."""
+        """Blocks of kinds of people, with the classes for which they are candidates."""
         if len(self.person) * len(self.record) > MOST_PAIRS:
             raise NoFigure(
                 f"{len(self.person):,} kinds of people and {len(self.record):,} classes are too many to compare each "
@@ -118,12 +118,12 @@ class Candidates:
 def in_population(
     pair: TablePair, table: Any, count: str | None = None, missing: MissingCells = "equal"
 ) -> InPopulation:
-    """The classes of a release on its quasi-identifiers beside a population.
+    """The classes of a release on its quasi-identifiers, compared with a population.
 
-    `table`: of the population, with the columns that are quasi-identifiers of the release. `count`: the column that
-    says how many people a row of it stands for; one each by default. `missing`: what a missing cell matches. Raises
-    NoFigure if the population lacks a column, nothing explains a released label, or there are too many kinds of people
-    and classes to compare each with each.
+    `table`: the population, with the quasi-identifiers of the release. `count`: its column with the number of people
+    that a row stands for; one each by default. `missing`: what a missing cell matches. Raises NoFigure if the
+    population lacks a column, nothing explains a released label, or there are too many kinds of people and classes to
+    compare each with each.
     """
     candidates = Candidates.of(pair, table, count, missing)
     matching = np.zeros(len(candidates.record))
@@ -139,13 +139,13 @@ def in_population(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Column:
-    """One column of both tables: codes, and which of the release's stand for which of the population's."""
+    """One column of both tables: codes, and the released codes that stand for each code of the population."""
 
     # people, records: shapes (N,) and (n,); codes
     people: Longs
     records: Longs
     covers: Bools | None  # Shape (labels, values); None where equal codes match, and no others
-    wildcard: bool = False  # Where equal codes match: whether -1 matches every code
+    wildcard: bool = False  # True if -1 matches every code, where equal codes match
 
     @classmethod
     def of(cls, before: Variable | None, person: Variable, record: Variable, missing: MissingCells) -> "_Column":
@@ -172,11 +172,11 @@ class _Column:
 
     @classmethod
     def of_sample(cls, codes: Ints) -> "_Column":
-        """A column of a sample beside itself."""
+        """A column of a sample compared with itself."""
         return cls(people=codes.astype(np.int64), records=codes.astype(np.int64), covers=None, wildcard=True)
 
     def matches(self, person: Longs, record: Longs) -> Bools:
-        """Shape (p, c); who may be of which."""
+        """Shape (p, c); True where a kind of people is a candidate for a class."""
         if self.covers is None:
             people, records = self.people[person][:, None], self.records[record]
             return np.asarray((people == records) | (self.wildcard & ((people < 0) | (records < 0))))

@@ -1,4 +1,4 @@
-"""The predicates of someone who wants to single people out, and how often chance makes them right."""
+"""Predicates that single people out, and the rate at which random predicates do."""
 
 import numpy as np
 
@@ -20,9 +20,9 @@ SMALLEST_SAMPLE = 1_000
 def singling_out_predicates(
     cells: MixedColumns, size: int, most: int, tries: int, skip_missing: bool, rng: np.random.Generator
 ) -> tuple[Predicates, int]:
-    """Predicates that exactly one record of the first table satisfies, each once, and how many were tried.
+    """Distinct predicates that exactly one record of the first table satisfies, and the number tried.
 
-    `size`: columns of a predicate; `most`: how many are wanted; `skip_missing`: whether no predicate is made of a
+    `size`: columns of a predicate; `most`: number of predicates to find; `skip_missing`: True to make no predicate of a
     missing cell.
     """
     released = cells.tables[0]
@@ -68,7 +68,7 @@ def _rare_values(cells: MixedColumns, skip_missing: bool) -> Predicates:
 def _of_records(
     cells: MixedColumns, middles: Floats, size: int, count: int, skip_missing: bool, rng: np.random.Generator
 ) -> Predicates:
-    """The cells of random records in random columns; of an ordered column, as extreme as the cell or more."""
+    """Predicates from the cells of random records in random columns; in ordered columns, as extreme or more so."""
     released = cells.tables[0]
     rows = rng.integers(released.shape[1], size=count)
     columns = _random_columns(released.shape[0], size, count, rng)
@@ -85,7 +85,7 @@ def _of_records(
 def random_predicates(
     cells: MixedColumns, size: int, count: int, skip_missing: bool, rng: np.random.Generator
 ) -> Predicates:
-    """Random columns, values that the first table has there, and relations: what someone who has no idea guesses."""
+    """Random columns, values that occur in them, and relations: the guesses of someone without knowledge."""
     released = cells.tables[0]
     columns = _random_columns(released.shape[0], size, count, rng)
     low, high, outside = np.empty((count, size)), np.empty((count, size)), np.zeros((count, size), dtype=bool)
@@ -101,7 +101,7 @@ def random_predicates(
 
 
 def _relation(value: float, relation: int) -> tuple[float, float, bool]:
-    """==, !=, <, <=, > and >= as intervals; not missing is any value."""
+    """The relations ==, !=, <, <=, > and >= as intervals; not missing is any value."""
     if value == MISSING:
         return (MISSING, MISSING, False) if relation == 0 else (LOWEST, HIGHEST, False)
     below, above = float(np.nextafter(value, LOWEST)), float(np.nextafter(value, HIGHEST))

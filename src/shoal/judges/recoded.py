@@ -1,9 +1,9 @@
-"""The original in the terms of a release that recoded it: a value stands where its label does.
+"""The original in the terms of a release that recoded it: each value is replaced by the label that stands for it.
 
-A table of towns and one of regions have no label in common, and yet nothing need have changed but the wording. So
-before frequencies are compared, every original value for which the release has no label of its own is put under the
-label that stands for it: the narrowest of those that a hierarchy, an interval or a set says do; else, where it is known
-whose record is whose, the new label that most records with the value carry.
+A table of towns and one of regions have no label in common, although perhaps only the wording changed. So before
+frequencies are compared, every original value without a released label of its own is replaced by the label that stands
+for it: the narrowest one by a hierarchy, an interval or a set; else, if the tables are paired, the new label that most
+records with the value have.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ def as_labels(variable: Variable) -> Variable:
 
 
 def in_terms_of_release(before: Variable, after: Variable, place: Longs | None) -> Variable | None:
-    """The original column as the release words it; itself where the release recoded nothing.
+    """The original column in the terms of the release; unchanged if the release recoded nothing.
 
     `place`, shape (n',): the original record of each released one, None where that is not known. Returns None where the
     release has labels that nothing explains, or numbers instead of labels.

@@ -1,4 +1,4 @@
-"""Refinement: what a generalised cell still hides where another column says more.
+"""Refinement: generalised cells narrowed down by other columns.
 
 A generalised cell stands for several values: `Spain` for its towns, `[20, 39]` for twenty ages, `flu | gout` for two
 diseases. Which of them it is can be narrowed down by the rest of the table (`shoal.table.dependencies`):
@@ -13,8 +13,8 @@ under one node, are what can keep it or break it. So are laws with exceptions: t
 cells as can have one in common, and the others are the exceptions. By chance m cells have a leaf in common that lies in
 a share q of all cells' sets with probability q^m, so that the bound is that of missing cells with these shares.
 
-A missing cell is filled in by what others have in full (`shoal.table.dependencies`), and never by a part of it: what it
-matches is for a requirement to say.
+A missing cell is filled in only by a full value of others (`shoal.table.dependencies`), never by a set of values: a
+requirement decides what a missing cell matches.
 """
 
 from collections import Counter, defaultdict
@@ -50,9 +50,9 @@ Leaves = frozenset[Any]
 
 
 def trees(schema: Schema, folder: Path, released: Records) -> dict[str, Hierarchy]:
-    """The hierarchies whose nodes the labels of released columns may be.
+    """Hierarchies whose nodes the labels of released columns may be.
 
-    One that is built from values is built from what stands in the released labels.
+    A hierarchy that is built from values is built from those in the released labels.
     """
     loaded: dict[str, Hierarchy] = {}
     for name, column in schema.columns.items():
@@ -67,9 +67,9 @@ def trees(schema: Schema, folder: Path, released: Records) -> dict[str, Hierarch
 
 
 def with_trees(released: Records, trees: Mapping[str, Hierarchy]) -> Records:
-    """The records with the hierarchy of each nominal confidential column all of whose cells are its leaves.
+    """The records with the hierarchy of each nominal confidential column whose cells are all its leaves.
 
-    Distances between confidential values are taken along it; a column with other labels is judged as without one.
+    Distances between confidential values are taken along it; a column with other labels is judged without one.
     """
     columns = [released[name] for name in released.confidential if name in trees and released[name].level == "nominal"]
     return released.with_variables(*(replace(v, hierarchy=trees[v.name]) for v in columns if _of_leaves(v, trees)))
@@ -84,8 +84,8 @@ def refined(
 ) -> tuple[Records, tuple[str, ...]]:
     """The records with every cell narrowed down as far as other columns allow, and the columns that did so.
 
-    `trees`: hierarchies whose nodes, or sets of whose leaves, the cells of a column are; `exceptions`: whether laws
-    with exceptions count, too. Returns the same records where nothing can be narrowed down.
+    `trees`: hierarchies whose nodes, or sets of whose leaves, the cells of a column are; `exceptions`: True to use laws
+    with exceptions as well. Returns the same records if nothing can be narrowed down.
     """
     sources: dict[str, None] = {}
     for name in [name for name in trees if name in records and not records[name].continuous]:
@@ -137,10 +137,10 @@ class Cells:
         return [dict(enumerate(self.tree.level_codes(level)[0].tolist())) for level in range(1, self.tree.height)]
 
     def narrowed_by(self, by: Ints, *, unit: bool, exceptions: bool = False) -> "Cells":
-        """The cells narrowed down by a column; the same object where that tells nothing.
+        """The cells narrowed down by a column; the same object if that column tells nothing.
 
-        `by`, `unit`: as in `shoal.table.dependencies.determines`; `exceptions`: whether laws with exceptions count,
-        too.
+        `by`, `unit`: as in `shoal.table.dependencies.determines`; `exceptions`: True to use laws with exceptions as
+        well.
         """
         values = self.variable.values
         bounds = self._common(by, unit=unit, exceptions=exceptions) or {}
@@ -157,7 +157,7 @@ class Cells:
         return self._with(by, smaller) if smaller else self
 
     def _common(self, by: Ints, *, unit: bool, exceptions: bool) -> dict[int, Leaves] | None:
-        """For each cell of a column the leaves that records with it may have; None if it determines none."""
+        """Leaves that records with each cell of a column may have, by cell; None if the column determines none."""
         values = self.variable.values
         present = (by >= 0) & (values >= 0)
         sets: dict[int, dict[int, int]] = defaultdict(dict)
@@ -178,12 +178,12 @@ class Cells:
 
     @property
     def _leaf(self) -> Ints:
-        """For each category that stands for one value a number of that value, -1 for others."""
+        """By category that stands for one value a number of that value, -1 for other categories."""
         number: dict[Leaves, int] = {}
         return ints([number.setdefault(leaves, len(number)) if len(leaves) == 1 else -1 for leaves in self.sets])
 
     def _with(self, by: Ints, smaller: Mapping[tuple[int, int], Leaves]) -> "Cells":
-        """The column with some pairs of a cause and a code now standing for less."""
+        """The column in which some pairs of a cause and a code stand for less."""
         variable, sets = self.variable, list(self.sets[:-1])
         code_of = {leaves: code for code, leaves in reversed(list(enumerate(sets)))}
         categories = list(variable.categories)
@@ -204,7 +204,7 @@ class Cells:
 def share_with_exceptions(
     groups: Iterable[tuple[Mapping[int, int], int]], sets: Sequence[Leaves], *, unit: bool
 ) -> bool:
-    """True if the cells of each group have a leaf in common with so few exceptions that it is a law.
+    """True if the cells of each group have a leaf in common, with few enough exceptions for a law.
 
     `groups`: how many cells of a group have each label, and how many groups are like it; `sets`: the leaves that each
     label stands for.
@@ -225,7 +225,7 @@ def share_with_exceptions(
 
 
 def most_common(labels: Mapping[int, int], sets: Sequence[Leaves]) -> Leaves:
-    """The leaves that as many cells of a group may have as may have any."""
+    """The leaves that the largest number of cells of a group may have."""
     counts = shared(labels, sets)
     most = max(counts.values())
     return frozenset(leaf for leaf, count in counts.items() if count == most)
@@ -270,6 +270,6 @@ def _stands_for(label: str, nodes: Mapping[str, Leaves], numbers: Sequence[float
 
 
 def closed_interval(label: str) -> tuple[float, float] | None:
-    """The ends of a label `[20, 39]`; None if it is none."""
+    """The ends of a label such as `[20, 39]`; None for any other label."""
     span = NumberRange.read(label) if label.startswith("[") and label.endswith("]") else None
     return None if span is None else (span.low, span.high)

@@ -1,4 +1,4 @@
-"""Attack on cells dealt out anew in groups, by who can form the groups of any table again.
+"""An attack on cells dealt out anew in groups, by an intruder who can form the groups of any table again.
 
 The intruder knows the method with its parameters, the release, and all original records but those of one *block*, say
 a group. Of the block he knows the cells that were dealt out and the cells that stayed, but not which belonged together.
@@ -43,7 +43,7 @@ class Replay:
     groups: Partition  # As formed of the original
     form: Callable[[Records], Partition]
     codes: Mapping[str, tuple[Longs, ...]]  # By dealt column, shape (n,) each: joint codes before and after
-    together: bool  # Whether the cells of a record stayed together
+    together: bool  # True if the cells of a record stayed together
 
     @classmethod
     def of(
@@ -77,16 +77,16 @@ class Replay:
         return None
 
     def guesses(self, blocks: Partition, orders: int, replays: int, rng: Generator) -> Floats:
-        """Shape (n,); how surely the best guess links each member of a block, NaN for those not attacked.
+        """Shape (n,); the probability with which the best guess links each member of a block, NaN if not attacked.
 
         Parameters
         ----------
         blocks
             Records whose cells may have changed places with one another.
         orders
-            So many are tried of a block, at most.
+            Most orders that are tried of a block.
         replays
-            Groups are formed so often at most; blocks are attacked in random order.
+            Most times that groups are formed; blocks are attacked in random order.
         """
         out = np.full(len(blocks), np.nan)
         members = list(blocks.members())
@@ -100,7 +100,7 @@ class Replay:
         return out
 
     def _links(self, rows: Longs, orders: Longs) -> Floats:
-        """Shape (s, s); the chance that the dealt cells of each record of a block are those of each other one."""
+        """Shape (s, s); the probability that the dealt cells of each record of a block are those of each other one."""
         chances = [self._of_order(rows, order) for order in orders]
         total, size = sum(chances), len(rows)
         links = np.zeros((size, size))
@@ -109,7 +109,7 @@ class Replay:
         return links
 
     def _of_order(self, rows: Longs, order: Longs) -> Fraction:
-        """How likely the release is, relative to the true order, if the members of a block had these cells."""
+        """Likelihood of the release, relative to the true order, if the members of a block had these cells."""
         source = np.arange(len(self.original))
         source[rows] = rows[order]
         if (source[rows] == rows).all():
@@ -126,7 +126,7 @@ class Replay:
         return self._chance(self.groups, np.arange(len(self.original)))
 
     def _chance(self, groups: Partition, source: Longs) -> Fraction:
-        """How likely the release is if these were the groups, and each record had the moved cells of its source."""
+        """Likelihood of the release if these were the groups, and each record had the moved cells of its source."""
         chance, n = Fraction(1), len(source)
         labels, names = np.tile(groups.labels.astype(np.int64), 2), list(self.codes)
         ways = prod(map(factorial, groups.sizes.tolist()))
@@ -139,13 +139,13 @@ class Replay:
         return chance
 
     def _cells(self, name: str, source: Longs) -> Longs:
-        """Shape (2n,); cells that a dealt column had if moved ones were those of their source, and the released."""
+        """Shape (2n,); cells of a dealt column, moved ones taken from their source, followed by the released ones."""
         before, after = self.codes[name]
         return np.concatenate([before[source] if name in self.moved else before, after])
 
 
 def _orders(size: int, most: int, rng: Generator) -> Longs:
-    """Shape (m, s); all orders of a block, or the first, `most` / s random ones less one, and all their shifts."""
+    """Shape (m, s); all orders of a block; or the true one and `most` / s - 1 random ones, each with all its shifts."""
     if factorial(min(size, 12)) <= most:
         return np.array(list(permutations(range(size))), dtype=np.int64)
     shifts = (np.arange(size) + np.arange(size)[:, None]) % size

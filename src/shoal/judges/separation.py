@@ -2,8 +2,8 @@
 
 Of n records, a set of columns with C different combinations has distinction C / n; it separates the share of the pairs
 of records that differ in it, 1 - sum f (f - 1) / (n (n - 1)) with f the sizes of the classes (Motwani & Xu 2007). A
-record is unique on a set if its class is of one. A set is minimal for a record if the record is unique on it and on no
-part of it (Elliot, Manning & Ford 2002): these are the few things that one has to know to pick somebody out. Missing
+record is unique on a set if its class has one record. A set is minimal for a record if the record is unique on it and
+on no subset of it (Elliot, Manning & Ford 2002): the few things that one has to know to pick somebody out. Missing
 cells are equal to each other and to nothing else.
 """
 
@@ -17,10 +17,10 @@ from shoal.table.records import Records
 from shoal.vocabulary.facts import ByLabel
 
 MOST_RECORDS = 100_000
-"""Minimal sets are looked for in so many records at most, drawn at random; figures of the sets are of all records."""
+"""Most records in which minimal sets are searched, drawn at random; the figures of a set are of all records."""
 
 MOST_COLUMNS = 24
-"""And among so many columns at most, those that separate best: 12 950 sets of up to four."""
+"""Most columns of which sets are searched, those that separate best: 12 950 sets of up to four."""
 
 LARGEST_SET = 4
 
@@ -57,24 +57,24 @@ def separation(records: Records, columns: tuple[str, ...]) -> Separation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinimalSets:
-    """Sets of up to four columns that single somebody out while no part of them does."""
+    """Sets of up to four columns that single somebody out while no subset does."""
 
     # For each set the records for which it is minimal, among those examined; the largest numbers first
     counts: dict[tuple[str, ...], int]
-    records: int  # How many records were examined
-    columns: tuple[str, ...]  # Among which columns sets were looked for
+    records: int  # Number of records examined
+    columns: tuple[str, ...]  # Columns of which sets were searched
 
 
 def minimal_sets(records: Records, columns: tuple[str, ...], rng: np.random.Generator) -> MinimalSets:
-    """Find them by SUDA2.
+    """Find minimal unique sets by SUDA2.
 
     Parameters
     ----------
     columns
-        Among which sets are looked for; those that separate best where there are too many.
+        Columns of which sets are searched; if there are too many, those that separate best.
     rng
-        Draws the records examined where there are too many. Among fewer records more are unique, so the counts
-        rank sets and are no shares of the table.
+        Draws the records examined if there are too many. Among fewer records more are unique, so the counts rank sets
+        but are no shares of the table.
     """
     if len(columns) > MOST_COLUMNS:
         order = sorted(columns, key=lambda name: -separation(records, (name,)).separation)[:MOST_COLUMNS]

@@ -1,9 +1,8 @@
 """Both tables in the space in which the distance of records is taken: the original's standardised embedding.
 
 A column of numbers or of ordered categories is a line on which every cell has its place. The categories of a nominal
-one are points that many cells share: they are kept as few points and a code a cell, never spread out into one
-coordinate a category and record, and a table of the squared distances between the points says all that a distance
-asks of them.
+column are points that many cells share. They are kept as a few points and one code a cell, never as one coordinate for
+each category and record; a table of squared distances between the points is all that a distance needs.
 
 A missing value is put at the original column's mean: the best guess, in squared distance, of whoever does not know it.
 A label that the original does not have (a recoded category, an interval instead of a number) is put at the mean of
@@ -47,7 +46,7 @@ class Points:
     # last of each is that of a missing cell: the mean of the original
     places: Floats
     labels: Floats
-    # before, after: shapes (n,) and (n',); which point is a cell's
+    # before, after: shapes (n,) and (n',); point of each cell
     before: Ints
     after: Ints
 
@@ -194,7 +193,7 @@ def _line(before: Variable, after: Variable, place: Longs | None) -> Line:
 
 
 def _filled(x: Floats, centre: float) -> Floats:
-    """Shape (n,); the places of a line's cells, those of missing ones at the centre; by itself where none is."""
+    """Shape (n,); places of a line's cells, with missing ones at the centre; not copied if none is missing."""
     lacking = np.isnan(x)
     return np.where(lacking, centre, x) if lacking.any() else np.ascontiguousarray(x)
 
@@ -222,7 +221,7 @@ def _new_labels(before: Variable, after: Variable) -> bool:
 
 
 def _label_means(after: Variable, codes: Ints | Longs, place: Longs, points: Floats) -> Floats:
-    """Shape (v + 1, m); the mean point of the original records with each label, not a number for a missing cell.
+    """Shape (v + 1, m); the mean point of the original records with each label, NaN for a missing cell.
 
     `codes`, shape (n,): point of each original record; `points`, shape (u, m).
     """

@@ -1,4 +1,4 @@
-"""Degree to which columns single out the records of a table: class sizes, and the contribution of each column.
+"""Uniqueness of records by some columns: class sizes, and the contribution of each column.
 
 `shoal.exposure` and the studio look at a raw table by these figures. Missing cells are equal to each other and to
 nothing else.
@@ -25,14 +25,14 @@ class Share:
 class Standing:
     """Class sizes on some columns, and the contribution of each."""
 
-    sizes: Longs  # Shape (n,); how many records agree with each one on all of the columns
+    sizes: Longs  # Shape (n,); number of records that agree with each one on all of the columns
     fewer_than: Mapping[int, int]  # For each k, the records whose class has fewer than k
-    expected: float  # How many would be picked out by guessing among the equals of each: the number of classes
+    expected: float  # Expected number of right guesses, one among the equals of each record: the number of classes
     columns: tuple[Share, ...]  # Those that single out most come first
 
 
 def standing(records: Records, columns: Sequence[str]) -> Standing:
-    """The figures of at least one column."""
+    """The figures for one column or more."""
     sizes = records.classes(columns).of_record
     unique = unique_records(records, columns)
     shares = (

@@ -20,8 +20,8 @@ from shoal.vocabulary.facts import ByLabel, Interval
 class SuccessRate:
     """A rate of right guesses."""
 
-    hits: float  # How many guesses were right; fractional where ties are counted by chances
-    guesses: int  # How many were made, at least 1
+    hits: float  # Number of right guesses; fractional if ties count by their probability
+    guesses: int  # Number of guesses, at least 1
 
     @property
     def share(self) -> float:
@@ -29,12 +29,12 @@ class SuccessRate:
 
     @property
     def interval(self) -> Interval:
-        """Wilson's, at 95 %."""
+        """Wilson's interval, at 95 %."""
         return proportion_interval(self.hits, self.guesses)
 
     @property
     def centre(self) -> float:
-        """The middle of the interval: the estimate that Giomi et al. go on with."""
+        """The middle of the interval, the estimate that Giomi et al. use."""
         return (self.interval.low + self.interval.high) / 2
 
     @property
@@ -55,12 +55,12 @@ class AttackResult:
 
     @property
     def value(self) -> float:
-        """The risk in [0, 1]: what the attack finds beyond the control; all that it finds where there is none."""
+        """The risk in [0, 1]: the success of the attack beyond the control, or all of it without a control."""
         return self._risk()[0]
 
     @property
     def interval(self) -> Interval:
-        """At 95 %; errors of attack and control propagated to first order."""
+        """Interval at 95 %; errors of attack and control propagated to first order."""
         return self._risk()[1]
 
     def _risk(self) -> tuple[float, Interval]:

@@ -1,10 +1,10 @@
-"""Two versions of one table side by side: what measures of risk and utility need to compare them.
+"""Two versions of one table side by side, as measures of risk and utility compare them.
 
-A released table may hold fewer records or columns than the original, in another order. A `TablePair` knows the
-original record that each released one came from, where that is known at all, and how the records were grouped. What
-several judges need first is made once for all of them: the columns that both tables hold, the classes of the
-quasi-identifiers, and both tables in the one space in which distances are taken. What intruders work with is the
-*closure* of the release: the table with everything filled in that it gives away itself (`shoal.judges.closure`).
+A released table may hold fewer records or columns than the original, in another order. A `TablePair` has the original
+record that each released one came from, if that is known, and the groups of records. Values that several judges need
+are computed once: the columns of both tables, the classes of the quasi-identifiers, and both tables in the space in
+which distances are taken. Intruders work with the *closure* of the release: the table with every cell filled in that it
+lets one deduce (`shoal.judges.closure`).
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -59,7 +59,7 @@ class TablePair:
     closure: Closure  # The released table with everything filled in that it gives away itself
     # Shape (n',); position in the original of the record that each released one came from; None where that is not known
     place: Longs | None = None
-    # How the records were grouped, where they were and it is known: of the released records, or of all original ones
+    # Groups of the released records, or of all original ones; None if there are none, or they are not known
     groups: Partition | None = None
     # For each column that was dealt out anew inside groups (see `shoal.table.step_result.Grouping`), or changed by a
     # mask, the groups of the released records; None where nobody knows what was done
@@ -70,7 +70,7 @@ class TablePair:
     # Columns whose cells were made for the table as a whole, so that a record's say nothing of one person
     made_anew: tuple[str, ...] = ()
     traces: tuple[StepTrace, ...] = ()  # What each step depended on, in order
-    # By identifier, shape (n',): whose each released record is, where that is known and neither table says it
+    # By identifier, shape (n',): number of its value for each released record, if known and in neither table
     units: Mapping[str, Longs] = field(default_factory=dict)
     _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -108,13 +108,12 @@ class TablePair:
 
     @property
     def stages(self) -> "tuple[TablePair, ...]":
-        """Pairs of the original and the release filled in, by laws without exceptions and by all; none where nothing
-        can be filled in."""
+        """Pairs of the original and the release filled in, by certain laws and then by all; none if unchanged."""
         return tuple(replace(self, released=records) for records in self.closure.stages)
 
     @property
     def informed(self) -> "tuple[TablePair, ...]":
-        """As `stages`, filled in by whoever knows the laws of the original too; none where that changes nothing."""
+        """As `stages`, filled in with the laws of the original as well; none if that changes nothing."""
         return () if self.closure.informed is None else replace(self, closure=self.closure.informed).stages
 
     @property
@@ -146,7 +145,7 @@ class TablePair:
         return self.closure.records.classes(self.released.quasi_identifiers)
 
     def units_by(self, unit: str) -> Longs | None:
-        """Shape (n',); whose each released record is, by number, -1 where that is missing; None where nobody knows.
+        """Shape (n',); number of the unit of each released record, -1 if it is missing; None if units are not known.
 
         `unit`: `household`, by the released column; or the name of an identifier, of the original where it is not
         released.
@@ -183,10 +182,10 @@ class TablePair:
 
 
 def counterparts(original: Records, released: Records, *, traced: bool = False) -> Longs | None:
-    """Shape (n',); position in `original` of the record each released one came from.
+    """Shape (n',); position in `original` of the record that each released one came from.
 
-    None where that is not known: the tables differ in length and the released one does not say which of the
-    records it holds. Rows counted from 0 say so only if they are `traced`: they may be nothing but a count.
+    None if that is not known: the tables differ in length and the released one does not tell which records it holds.
+    Row numbers from 0 tell so only if they are `traced`: otherwise they may be a mere count.
     """
     rows = released.rows
     if not len(rows):

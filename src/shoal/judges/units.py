@@ -1,7 +1,7 @@
-"""Units: the persons, or others, of whom a table may hold several records.
+"""Units: the persons, or households, of whom a table may hold several records.
 
-A class of k records hides nobody where all of them are of one person. Which records are of one person the values of an
-identifier tell, or the number of a household.
+A class of k records hides nobody if all of them belong to one person. The values of an identifier, or the number of a
+household, tell which records belong to one person.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +18,9 @@ from shoal.vocabulary.facts import Band, Figure
 
 
 def units_of_classes(classes: Classes, units: Longs) -> Longs:
-    """Shape (C,); distinct units of each class, at least 1: one that is missing may be one that the class has already.
+    """Shape (C,); distinct units of each class, at least 1: a missing unit may be one that the class already has.
 
-    `units`, shape (n,): whose each record is, by number, -1 where that is missing.
+    `units`, shape (n,): number of the unit of each record, -1 if it is missing.
     """
     present = units >= 0
     width = int(units.max(initial=0)) + 1
@@ -30,7 +30,7 @@ def units_of_classes(classes: Classes, units: Longs) -> Longs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedIdentifier:
-    """An identifier of which several released records have one value, so that what counts records counts no persons."""
+    """An identifier that repeats in the release, so that figures which count records do not count persons."""
 
     identifier: str  # The column
     # records, values: records that have a value of it, and how many values they have: of the release, or of the
@@ -42,7 +42,7 @@ class RepeatedIdentifier:
     smallest: int | None = None
     groups: int | None = None
     few: int | None = None
-    k: int = 2  # What classes are required to hold, 2 where nothing is
+    k: int = 2  # Fewest values that classes are required to hold; 2 if nothing is required
     # Records of the original whose value an earlier record has; None where the original is not at hand. One record more
     # or less changes it by 1 at most
     further: int | None = None
@@ -89,7 +89,7 @@ def _promised(promises: Sequence[str]) -> str:
 
 
 def repeated(pair: TablePair, identifiers: Iterable[str], k: int) -> Iterator[RepeatedIdentifier]:
-    """The identifiers of which several records of the original, or else of the release, have one value.
+    """The identifiers that repeat in the original, or else in the release.
 
     `identifiers`: of the original, released or not; `k`: values that a class should hold.
     """
@@ -119,6 +119,6 @@ def repeated(pair: TablePair, identifiers: Iterable[str], k: int) -> Iterator[Re
 
 
 def _further(units: Longs | Ints) -> int:
-    """Records whose unit an earlier record has."""
+    """Number of records whose unit an earlier record has."""
     present = units[units >= 0]
     return len(present) - len(np.unique(present))

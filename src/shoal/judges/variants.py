@@ -1,8 +1,8 @@
 """Variants: values of a column that differ only in how they are typed.
 
 `flu`, `Flu`, `flu ` and `ﬂu` are four values to a computer and one disease to a reader. A class that holds all four
-looks diverse and is not. Whether two values mean the same is for a person to say; that they differ in blanks, case or
-Unicode form only can be counted.
+looks diverse and is not. Only a person can tell whether two values mean the same, but values that differ only in
+blanks, case or Unicode form can be counted.
 """
 
 import unicodedata

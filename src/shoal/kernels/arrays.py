@@ -1,4 +1,4 @@
-"""The types that kernels speak, and the conversion into arrays."""
+"""Types of arguments of kernels, and conversion into arrays."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -14,7 +14,7 @@ Bytes = NDArray[np.uint8]
 Column = NDArray[Any]
 
 Progress = Callable[[float], object] | None
-"""Called now and then with the fraction of the work that is done, in [0, 1]; None where nobody listens."""
+"""Called now and then with the fraction of the work that is done, in [0, 1]; None for no reports."""
 
 Engine = Literal["auto", "brute", "tree"]
 """Search that looks at every record, that prunes by bounds, or the faster one. The result is the same."""
@@ -29,7 +29,7 @@ Kind = Literal["distinct", "entropy", "recursive"]
 """Kinds of l-diversity."""
 
 Reading = Literal["equal", "wildcard", "nothing"]
-"""What a missing cell equals: a missing cell, everything, or nothing."""
+"""Cells that a missing cell equals: a missing cell, every cell, or none."""
 
 
 def floats(values: ArrayLike) -> Floats:

@@ -1,7 +1,7 @@
-"""Exponential, logarithm and their kin that are the same to the bit on every processor (native/core/elementary.hpp).
+"""Exponential, logarithm and related functions with the same bits on every processor (native/core/elementary.hpp).
 
-NumPy and the C library take other code for other processors, and the last digits differ. Whatever can end in a
-released cell, a label or a figure of the evidence is computed with these functions.
+NumPy and the C library take other code for other processors, so that last digits differ. Whatever can end in a released
+cell, a label or a figure of the evidence is computed with these functions.
 """
 
 import math
@@ -24,7 +24,7 @@ def log_of_sum(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def power(x: ArrayLike, exponent: float) -> Floats:
-    """x^exponent, shape of `x`, which is not negative. The error grows with the logarithm of the result."""
+    """x^exponent, shape of `x`, which must not be negative. The error grows with the logarithm of the result."""
     return np.asarray(np.ones(np.shape(x)) if exponent == 0 else exp(exponent * log(x)))
 
 
@@ -34,7 +34,7 @@ def logistic(x: ArrayLike) -> Floats:
 
 
 def decade(x: ArrayLike) -> Longs:
-    """The whole e with 10^e <= x < 10^(e+1), shape of `x`, which is positive and finite."""
+    """The integer e with 10^e <= x < 10^(e+1), shape of `x`, which must be positive and finite."""
     return np.asarray(
         np.searchsorted(POWERS_OF_TEN, np.asarray(x, dtype=np.float64), side="right") - 324, dtype=np.int64
     )
@@ -46,5 +46,5 @@ def power_of_ten(exponent: ArrayLike) -> Floats:
 
 
 def binary_order(x: float) -> int:
-    """The whole e with 2^e <= x < 2^(e+1), for x above 0."""
+    """The integer e with 2^e <= x < 2^(e+1), for x above 0."""
     return math.frexp(x)[1] - 1

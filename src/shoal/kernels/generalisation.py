@@ -11,16 +11,16 @@ from shoal.kernels.arrays import Floats, Ints, Longs
 
 
 class Ladder(NamedTuple):
-    """One column's hierarchy in arrays.
+    """One column's hierarchy, in arrays.
 
     Parameters
     ----------
     labels
-        Shape (levels, leaves); number of each leaf's label at each level. Labels unite on the way up, and need not end
-        in one.
+        Shape (levels, leaves); number of each leaf's label at each level. Labels unite on the way up, not necessarily
+        into one.
     loss
-        Shape (levels, leaves); what a cell loses whose label at that level is released: the same for all leaves under
-        one label, and no less on the way up.
+        Shape (levels, leaves); loss of a cell that is released by its label at that level: the same for all leaves
+        under one label, and never smaller at a higher level.
     """
 
     labels: Ints
@@ -37,14 +37,14 @@ class RecodingTable(_native.RecodingTable):
     Parameters
     ----------
     ladders
-        One a column.
+        One hierarchy for each column.
     leaves
         Shape (m, q), m >= 1; the distinct combinations.
     rows
         Shape (n,); combination of each record.
     times
-        Shape (n,); how many records each entry of `rows` stands for; None for one each. Only `best_node` without
-        requirements beside k heeds it.
+        Shape (n,); number of records that each entry of `rows` stands for; None for one each. Used only by `best_node`
+        without requirements other than k.
     """
 
     def __init__(self, *, ladders: Sequence[Ladder], leaves: Ints, rows: Ints, times: Longs | None = None) -> None:
@@ -53,7 +53,7 @@ class RecodingTable(_native.RecodingTable):
 
     @property
     def nodes(self) -> int:
-        """Combinations of levels."""
+        """Number of combinations of levels."""
         return int(np.prod([ladder.height + 1 for ladder in self.ladders], dtype=object))
 
 

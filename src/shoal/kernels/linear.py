@@ -1,7 +1,7 @@
 """Linear algebra that is the same to the bit on every processor and with any number of threads (native/linear).
 
-Whatever ends in a released cell is computed with these functions and not with numpy's, whose sums depend on the
-library behind them. They take one matrix or a stack of matrices, of shape (..., rows, columns).
+Every value that can end in a released cell is computed with these functions and not with numpy's, whose sums depend on
+the library behind them. They take one matrix or a stack of matrices, of shape (..., rows, columns).
 """
 
 import numpy as np

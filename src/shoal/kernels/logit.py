@@ -30,11 +30,11 @@ class Logit:
     Parameters
     ----------
     coefficients
-        Shape (p, K - 1); for categories 1 to K - 1 against category 0.
+        Shape (p, K - 1); coefficients of categories 1 to K - 1 against category 0.
     information
         Shape (p (K - 1), p (K - 1)); minus the second derivative, coefficients of one category together.
     converged
-        Whether the iteration came to its end.
+        True if the iteration converged.
     """
 
     coefficients: Floats
@@ -75,7 +75,7 @@ def multinomial_logit(x: Floats, y: Floats, precision: Floats) -> Logit:
     y
         Shape (n, K); indicators of the categories, or weights of them (posterior probabilities).
     precision
-        Shape (p,); of the independent normal priors with mean 0, at least 0. Zeros are safe only where the
+        Shape (p,); precisions, at least 0, of the independent normal priors with mean 0. Zeros are safe only where the
         maximum likelihood estimate exists.
     """
     width, others = x.shape[1], y.shape[1] - 1

@@ -1,4 +1,4 @@
-"""Linear programmes that grow, and mixed-integer ones by branch and bound (HiGHS; Huangfu & Hall 2018).
+"""Growing linear programmes, and mixed-integer programmes by branch and bound (HiGHS; Huangfu & Hall 2018).
 
 The solver runs on one thread with its own fixed seed, so that one programme has one answer; it prints nothing.
 """
@@ -15,18 +15,18 @@ from shoal.kernels.arrays import Floats
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Solution:
-    """What the solver found.
+    """The solver's result.
 
     Parameters
     ----------
     x
-        Shape (v,); the best values found, None where there are none or none was found within the limits.
+        Shape (v,); the best values found; None if there are none, or none within the limits.
     cost
-        Their cost; infinity without any.
+        Their cost; infinity if there are none.
     bound
-        No solution costs less; minus infinity where nothing is known.
+        Lower bound of the cost of any solution; minus infinity if unknown.
     proved
-        Whether `x` is proved to be optimal, up to the gap asked for.
+        True if `x` is proved optimal, up to the requested gap.
     """
 
     x: Floats | None
@@ -62,14 +62,14 @@ def milp(
     low, high
         Shape (v,) or scalar.
     start
-        Shape (v,); a solution that is known, for the search to go on from.
+        Shape (v,); a known solution from which the search starts.
     limits
-        By HiGHS's names: `mip_max_nodes`, `mip_rel_gap`. None of them in seconds, which do not repeat.
+        Limits by HiGHS's names: `mip_max_nodes`, `mip_rel_gap`. None is in seconds, which are not repeatable.
 
     Raises
     ------
     RuntimeError
-        The solver failed, which says nothing about the programme.
+        If the solver failed, which says nothing about the programme.
     """
     import highspy
 
@@ -93,7 +93,7 @@ def milp(
 
 
 class GrowingProgramme:
-    """Minimise c x with x >= 0 and the first rows equal to `totals`; columns and further rows come one after the other.
+    """Minimise c x with x >= 0 and the first rows equal to `totals`; columns and further rows can be added.
 
     A linear programme; each solution starts from the one before.
     """
@@ -103,14 +103,14 @@ class GrowingProgramme:
         self._add_rows(np.zeros((len(totals), 0)), totals, totals)
 
     def add_columns(self, cost: Floats, columns: Any) -> None:
-        """Variables, and what each has in every row: shape (rows, new)."""
+        """Add variables with their costs and their coefficients in every row, shape (rows, new)."""
         from scipy.sparse import csc_array
 
         new, free = csc_array(columns), np.full(len(cost), math.inf)
         self._solver.addCols(len(cost), cost, np.zeros(len(cost)), free, new.nnz, *_places(new))
 
     def add_rows(self, rows: Any, high: Floats) -> None:
-        """Rows, shape (new, variables), that may not exceed `high`."""
+        """Add rows, shape (new, variables), that must not exceed `high`."""
         self._add_rows(rows, np.full(len(high), -math.inf), high)
 
     def _add_rows(self, rows: Any, low: Floats, high: Floats) -> None:
@@ -125,7 +125,7 @@ class GrowingProgramme:
         Raises
         ------
         RuntimeError
-            There is no least cost, or the solver failed.
+            If there is no least cost, or the solver failed.
         """
         import highspy
 
@@ -150,14 +150,14 @@ def _solver(**limits: float) -> Any:
 
 
 def _places(matrix: Any) -> tuple[Any, Any, Floats]:
-    """Where each row or column of a sparse matrix begins, and what stands where."""
+    """Start of each row or column of a sparse matrix, index of each entry, and the entries."""
     return matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32), matrix.data
 
 
 def _programme(
     cost: Floats, rows: Any, row_low: ArrayLike, row_high: ArrayLike, whole: ArrayLike, low: ArrayLike, high: ArrayLike
 ) -> Any:
-    """The programme as HiGHS takes it."""
+    """The programme in the form that HiGHS takes."""
     import highspy
     from scipy.sparse import csc_array
 

@@ -1,4 +1,4 @@
-"""Local suppression and the counts it rests on (native/suppression/)."""
+"""Local suppression, and the counts on which it is based (native/suppression/)."""
 
 import math
 
@@ -8,10 +8,10 @@ from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.vocabulary.errors import DataError
 
 KEY_BITS = 128
-"""Combinations of keys are numbered in so many bits."""
+"""Bits of the numbers of combinations of keys."""
 
 MOST_KEYS = 31
-"""Sets of keys are bit sets."""
+"""Most keys: sets of keys are bit sets."""
 
 
 def check_keys(codes: Ints) -> None:
@@ -31,6 +31,6 @@ def wildcard_counts(codes: Ints, counts: Longs, *, missing_counts: bool = True) 
 
 
 def wildcard_weights(codes: Ints, weights: Floats, *, missing_counts: bool = True) -> Floats:
-    """As `wildcard_counts`, of the weights of records; without `missing_counts`, of the complete records alone."""
+    """As `wildcard_counts`, with the weights of records; without `missing_counts`, of complete records only."""
     check_keys(codes)
     return _native.wildcard_weights(codes, weights, missing_counts=missing_counts)

@@ -10,10 +10,10 @@ from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats
 
 HEIGHT = 128
-"""Rows of a block of which QR is taken at once."""
+"""Rows of a block whose QR is taken at once."""
 
 CONSTANT = 1e-13
-"""A column whose standard deviation is below this share of its largest value varies by rounding only."""
+"""A column whose standard deviation is below this share of its largest value varies only by rounding."""
 
 
 def cross(a: Floats, b: Floats) -> Floats:
@@ -38,9 +38,9 @@ def triangular(a: Floats) -> Floats:
 
 
 def principal(a: Floats, negligible: float, largest: Floats | None = None) -> tuple[Floats, Floats, Floats, Bools]:
-    """A = U diag(s) V', U masked: U (B, s, m'), s, V' and which directions are above `negligible` times the largest.
+    """A = U diag(s) V': U (B, s, m'), s, V', and the directions above `negligible` times the largest.
 
-    U's other columns are zero. A U = A V / s is orthonormal to rounding over s only, so it is made so once more.
+    U's other columns are zero. U = A V / s is orthonormal only to rounding over s, so it is orthonormalised once more.
     """
     values, right = singular(a)
     top = values[:, :1] if largest is None else largest
@@ -57,7 +57,7 @@ def singular(a: Floats) -> tuple[Floats, Floats]:
 
 
 def orthonormal(q: Floats, real: Bools) -> Floats:
-    """Columns that are all but orthonormal, made so (Cholesky QR); those that are not `real` are and stay zero."""
+    """Nearly orthonormal columns made orthonormal (Cholesky QR); columns that are not `real` are zero and stay so."""
     size = q.shape[2]
     gram = cross(q, q) + np.eye(size) * ~real[:, None, :]
     root = linear.inverse(linear.cholesky(gram)).swapaxes(1, 2)
@@ -65,7 +65,7 @@ def orthonormal(q: Floats, real: Bools) -> Floats:
 
 
 def independent(a: Floats, negligible: float) -> Bools:
-    """Shape (m,); which columns of (s, m) vary and are no linear combination of those before them.
+    """Shape (m,); True for columns of (s, m) that vary and are no linear combination of those before them.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def independent(a: Floats, negligible: float) -> Bools:
 
 
 def _blocks(a: Floats, height: int) -> Floats:
-    """Shape (B, blocks, height, m), rows of zeros at the end."""
+    """Shape (B, blocks, height, m), padded with rows of zeros."""
     stack, size, width = a.shape
     count = -(-size // height)
     if count * height > size:

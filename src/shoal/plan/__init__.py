@@ -1,4 +1,4 @@
-"""Plans: what the columns are, what is done to them, what must hold, and how it is written."""
+"""Plans: the columns, the steps, the requirements, and the output."""
 
 from shoal.plan.model import Plan
 from shoal.plan.sections import Output

@@ -1,4 +1,4 @@
-"""What a plan asks for that cannot hold: said before a record is read."""
+"""Refusal of plans that ask for what cannot hold, before a record is read."""
 
 from collections.abc import Iterator
 
@@ -9,17 +9,17 @@ from shoal.privacy.k_anonymity import KAnonymity
 from shoal.vocabulary.errors import Mistake, PlanError, quoted
 
 NEVER_ANEW = ("household", "stratum")
-"""Roles of columns that no step makes anew: who lives together stays, and records are drawn inside their stratum."""
+"""Roles of columns that no step draws anew: households stay together, and records are drawn inside their stratum."""
 
 IN_WORDS = {"equal": "a missing cell matching another one only", **MEANING}
-"""Readings of a missing cell."""
+"""Readings of a missing cell, in words."""
 
 
 def admit(plan: Plan) -> None:
-    """Refuse a plan whose copies tell more together than each of them, or whose steps and requirements read missing
-    cells in ways that cannot both hold.
+    """Refuse a plan whose copies would tell more together than each alone, or whose readings of missing cells clash.
 
-    Of a plan that describes columns by `*` only those that it names are looked at, until `Plan.covering` names all.
+    A step and a requirement clash where they read missing cells in ways that cannot both hold. A plan that describes
+    columns by `*` is checked for the columns that it names, until `Plan.covering` names all.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def admit(plan: Plan) -> None:
 
 
 def _copies(plan: Plan) -> Iterator[Mistake]:
-    """Copies share whatever is not drawn anew for all records: joined on it, or averaged, they give cells away."""
+    """The mistake of asking for copies that share cells: joined on these, or averaged, copies give records away."""
     if plan.output.copies == 1 or not (left := _not_anew(plan)):
         return
     role = plan.schema.names(*NEVER_ANEW)
@@ -45,10 +45,10 @@ def _copies(plan: Plan) -> Iterator[Mistake]:
 
 
 def _not_anew(plan: Plan) -> list[str]:
-    """The released columns whose cells tell of single records when all steps are done.
+    """Released columns whose cells still tell of single records when all steps are done.
 
-    Cells are made anew where all records are one group, and what they are drawn from was made anew as well. Whatever
-    other steps do to such a table is done to nobody's records, once no other column is left in it.
+    Cells are drawn anew where all records are one group and the predictors were drawn anew as well. Once no other
+    column is left, later steps change nobody's record.
     """
     identifiers = {
         name
@@ -71,10 +71,10 @@ def _not_anew(plan: Plan) -> list[str]:
 
 
 def _readings(plan: Plan) -> Iterator[Mistake]:
-    """The last step that asks how often cells occur against each requirement on its columns that does.
+    """Clashes between the last step that counts how often cells occur and each requirement on its columns.
 
-    Records that are alike where a missing cell matches anything less are alike where it matches every value; nothing
-    else follows from another reading.
+    Records that are alike under any other reading are alike where a missing cell matches every value. No other reading
+    implies another.
     """
     steps = [(number, step) for number, step in enumerate(plan.steps) if getattr(step.method, "reading", None)]
     for number, step in steps[-1:]:

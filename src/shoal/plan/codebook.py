@@ -1,4 +1,4 @@
-"""codebook.json: what the released columns are, in the words of the plan that described them."""
+"""codebook.json: the released columns, in the words of the plan that described them."""
 
 from shoal.table.files.json_text import Record
 from shoal.table.files.missing_codes import still_missing
@@ -7,7 +7,7 @@ from shoal.table.schema import Column, Schema
 from shoal.vocabulary.registry import docstring_sections
 
 OF_PLAN = ("role", "level", "label", "decimals")
-"""What the plan says of a column that its readers need."""
+"""Facts about a column that its readers need and the plan states."""
 
 OF_FILE = {
     "name": "The column's name in the file.",
@@ -16,7 +16,7 @@ OF_FILE = {
     "missing codes": "Codes that SPSS takes for missing, single ones and ranges.",
     "measure": "The level of measurement in SPSS: nominal, ordinal or scale.",
 }
-"""What the file itself says."""
+"""Facts about a column that the file itself states, each with its meaning."""
 
 
 def codebook(schema: Schema, table: Table, records: int, version: int) -> Record:
@@ -25,11 +25,11 @@ def codebook(schema: Schema, table: Table, records: int, version: int) -> Record
     Parameters
     ----------
     table
-        With the released columns; all of their records, or none.
+        A table with the released columns, and all of their records or none.
     records
-        Of the released table.
+        Number of released records.
     version
-        Of the layout of a release.
+        Version of the layout of a release.
     """
     missing = still_missing(table.frame, table.missing_codes)
     return {
@@ -53,6 +53,6 @@ def codebook(schema: Schema, table: Table, records: int, version: int) -> Record
 
 
 def of_the_model() -> dict[str, str]:
-    """What the plan's own model says of each key."""
+    """The meaning of each key of `OF_PLAN`, from the docstring of the plan's own model."""
     meanings = docstring_sections(Column.__doc__)[1]
     return {key: " ".join(meanings[key].split()) for key in OF_PLAN}

@@ -1,4 +1,4 @@
-"""Draft a plan for a table: the guessed columns, steps that suit them, and what is asked of the release."""
+"""A drafted plan for a table: the guessed columns, steps that suit them, and requirements."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from shoal.table.files.table import Table
 from shoal.vocabulary.errors import plural, printable
 
 MANY_KEYS = 12
-"""With more quasi-identifiers, suppression would leave little: the records are averaged instead."""
+"""With more quasi-identifiers, suppression would leave little, so records are averaged instead."""
 FORMATS = {
     "parquet": "parquet",
     "xlsx": "xlsx",
@@ -20,16 +20,16 @@ FORMATS = {
     "dta": "dta",
     **dict.fromkeys(("xpt", "sas7bdat"), "xpt"),
 }
-"""What is written for what was read; csv for all else."""
+"""Format of the release by the ending of the file that was read; csv for all others."""
 
 
 def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
-    """A plan file that runs as it stands, the reason for each guess as a comment.
+    """A plan file that runs as it stands, with the reason for each guess as a comment.
 
     Parameters
     ----------
     source
-        Name of the file that was read; what is released is written in the same format.
+        Name of the file that was read; the release is written in the same format.
     table, synthetic
         As in `guess`.
     """
@@ -43,15 +43,15 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
     ]
     for g in guesses:
         more = f", missing: {g.missing}" if g.missing else ""
-        body = f"{_key(g.name) + ':':<{wide + 1}} {{role: {g.role}, level: {g.level}{more}}}"
-        lines.append(f"  {body:<{wide + 52}} # {g.reason}")
+        column = f"{_key(g.name) + ':':<{wide + 1}} {{role: {g.role}, level: {g.level}{more}}}"
+        lines.append(f"  {column:<{wide + 52}} # {g.reason}")
     ending = source.lower().removesuffix(".gz").rpartition(".")[2]
-    done = _synthesised(frame, guesses) if synthetic else _done(frame, guesses)
-    return "\n".join([*lines, *done, f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
+    body = _synthesised(frame, guesses) if synthetic else _steps(frame, guesses)
+    return "\n".join([*lines, *body, f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
 
 
 def _repeated(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
-    """Of each identifier that repeats, how many persons that makes, and how they are counted."""
+    """A comment on each identifier that repeats: its number of persons, and how to count persons."""
     for name in (g.name for g in guesses if g.role == "identifier"):
         cells = frame[name].drop_nulls()
         if (persons := cells.n_unique()) < len(cells):
@@ -61,7 +61,7 @@ def _repeated(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
             )
 
 
-def _done(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
+def _steps(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
     """Steps and requirements that suit the quasi-identifiers."""
     keys = [g for g in guesses if g.role == "quasi-identifier"]
     k = min(K, len(frame))
@@ -87,7 +87,7 @@ def _done(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
 
 
 def _synthesised(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
-    """The step that makes records up, and what is asked of them."""
+    """The step that synthesises records, and what is required of them."""
     drawn = [g.name for g in guesses if g.role != "identifier"]
     if not any(g.role == "quasi-identifier" for g in guesses) or len(frame) < 2:
         return ["# Nothing here can be made up: no column that others may know, or too few records.", "steps: []"]

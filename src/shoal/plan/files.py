@@ -1,4 +1,4 @@
-"""Files that a plan names, found from its own folder: tables are read here, so that no method reads one."""
+"""Files that a plan names, read from the plan's folder, so that no method reads a file."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from shoal.vocabulary.parameters import Holds, KeyFile, Method, TablePath, holds
 
 
 def with_files(method: Any, folder: Path) -> Any:
-    """The same method with the tables it names as tables, and the path of its key file from the plan's folder.
+    """The same method with each table it names read, and its key file located from the plan's folder.
 
     Raises
     ------

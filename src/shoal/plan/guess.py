@@ -1,7 +1,7 @@
-"""Guess what each column is, by its words and by its values; where they leave a doubt, the stricter role is taken.
+"""A guess of what each column is, from its words and its values; in doubt the stricter role is taken.
 
-A guessed plan is run unchanged by people who trust it, so that a wrong guess has to lose information and not people. A
-column in which most records are alone with their value is never taken for one that leaves the house as it is.
+People run a guessed plan unchanged because they trust it, so a wrong guess must cost information and never a person's
+privacy. A column in which most records are alone with their value is never guessed to be one that leaves unchanged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ K = 5
 """Smallest group of a drafted plan."""
 
 OWN = 0.5
-"""From this share of records on that are alone with their value, the column singles out people."""
+"""A column singles out people if at least this share of its records are alone with their value."""
 
 LARGE_GROUPS = 20
 """Households, and clusters of a sample, have fewer members than this on average."""
@@ -31,27 +31,27 @@ KEPT = {
     "nominal": ("category", "are a category of their own"),
     **dict.fromkeys(("ordinal", "continuous"), ("impute", "are filled by the median")),
 }
-"""What a drafted plan does with missing values of quasi-identifiers, by level."""
+"""Policy for missing values of quasi-identifiers in a drafted plan, by level."""
 
 ANEW = {
     "household": ("identifier", "whoever is made up has no household"),
     "weight": ("other", "drawn anew like all others"),
     "stratum": ("other", "drawn anew like all others"),
 }
-"""Roles that mean nothing where every record is made up, what a column has instead, and why."""
+"""Roles that mean nothing where every record is synthetic: the role that a column has instead, and why."""
 
 NO_OTHER = "no column stands out as known to others, so this measurement may be; make it confidential if not"
 
 BODY = ((40, 110, 400), (110, 250, 800), (2000, 4500, 8000))
-"""Medians from and to, and maxima, of the weights of people: in kilograms, in pounds, and in grams at birth."""
+"""Ranges of the median, and maxima, of people's weights: in kilograms, in pounds, and in grams at birth."""
 
 SIZE_WORDS = ("height", "heights", "korpergrosse", "estatura", "statura", "altezza", "how tall")
-"""What stands in tables that tell how heavy people are."""
+"""Words for a person's height; a table that has such a column tells how heavy people are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """A column's role and level, what becomes of its missing values (empty where it has none), and why."""
+    """A column's role and level, its policy for missing values (empty where it has none), and the reason."""
 
     name: str
     role: str
@@ -62,20 +62,20 @@ class Guess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looks:
-    """What a column looks like.
+    """Features of a column from which its role is guessed.
 
     Parameters
     ----------
     series
-        Its cells, with missing ones.
+        Its cells, missing ones included.
     codes
-        Whether labels stand for its cells, so that its numbers are names of categories.
+        True if labels stand for its cells, so that its numbers are names of categories.
     ordered
-        Whether the file says that its numbers have an order and no distances.
+        True if the file declares its numbers ordinal.
     spoken_of
-        What its label and name say.
+        The meaning of its label and name.
     present, distinct, alone
-        Known cells, their different values, and the records that are alone with theirs.
+        Numbers of known cells, of their distinct values, and of records that are alone with their value.
     """
 
     series: pl.Series
@@ -89,7 +89,7 @@ class Looks:
 
     @classmethod
     def of(cls, series: pl.Series, labels: Iterable[object], label: str, measure: str = "") -> "Looks":
-        """Those of a column, with the codes that have labels, its description, and its level of measurement in SPSS."""
+        """The features of a column, given the codes with labels, its description, and its measure in SPSS."""
         cells = series.drop_nulls()
         counts = cells.value_counts()["count"] if len(cells) else pl.Series([], dtype=pl.UInt32)
         coded = set(map(str, labels))
@@ -108,7 +108,7 @@ class Looks:
 
     @property
     def role(self) -> str | None:
-        """By its words; None where they say nothing, empty where they speak of no trait of a person."""
+        """The role that its words suggest; None if they say nothing, empty if they name no trait of a person."""
         return None if self.spoken_of is None else self.spoken_of.role
 
     @property
@@ -121,7 +121,7 @@ class Looks:
 
     @property
     def numbers_name(self) -> bool:
-        """Whether numbers are names by the words, and measure nothing."""
+        """True if, by its words, its numbers are names and measure nothing."""
         meaning = self.spoken_of
         return meaning is not None and (
             meaning.role in ("identifier", "unit", "stratum") or meaning.words.endswith("code")
@@ -133,12 +133,12 @@ class Looks:
 
     @property
     def own(self) -> bool:
-        """Whether most records are alone with their value, in a table that is no handful."""
+        """True if most records are alone with their value, in a table of more than a handful."""
         return self.distinct > FEW_CODES and self.alone >= OWN * self.present
 
     @property
     def repeats(self) -> bool:
-        """Whether a value comes for a few records, as numbers of households and of clusters do."""
+        """True if only a few records share a value, as with numbers of households or clusters."""
         return self.distinct * LARGE_GROUPS > self.present
 
 
@@ -154,7 +154,7 @@ def guess(table: Table, *, synthetic: bool = False) -> list[Guess]:
     table
         With the labels of its columns and of their codes, where the file has such.
     synthetic
-        Whether every record is to be made up, and not one person's with some cells changed.
+        True if every record is to be synthetic, so that none is a person's with some cells changed.
     """
     looks = [
         Looks.of(
@@ -165,10 +165,10 @@ def guess(table: Table, *, synthetic: bool = False) -> list[Guess]:
         )
         for column in table.frame
     ]
-    body = any(one.spoken_of is not None and one.spoken_of.words in SIZE_WORDS for one in looks)
-    guesses = _one_of_a_kind([_guess(one, body=body, leaves=not synthetic) for one in looks], looks)
+    body = any(look.spoken_of is not None and look.spoken_of.words in SIZE_WORDS for look in looks)
+    guesses = _one_of_a_kind([_guess(look, body=body, leaves=not synthetic) for look in looks], looks)
     if synthetic:
-        return [_made_up(one, table.frame[one.name]) for one in guesses]
+        return [_synthesised(guessed, table.frame[guessed.name]) for guessed in guesses]
     household = next((g.name for g in guesses if g.role == "household"), None)
     if household is not None:
         guesses = [_unless_divided(g, table.frame, household) if g.role == "stratum" else g for g in guesses]
@@ -178,13 +178,13 @@ def guess(table: Table, *, synthetic: bool = False) -> list[Guess]:
 
 
 def stricter(guessed: Guess, role: str) -> bool:
-    """Whether a guess says of a column what its role denies: that it names people, or that others know it."""
+    """True if a guess contradicts a role by calling the column an identifier or known to others."""
     order = ("confidential", "other", "weight", "stratum", "quasi-identifier", "household", "identifier")
     return guessed.role in ("identifier", "quasi-identifier") and order.index(guessed.role) > order.index(role)
 
 
 def _one_of_a_kind(guesses: Sequence[Guess], looks: Sequence[Looks]) -> list[Guess]:
-    """At most one weight and one household number: a table has no more."""
+    """Keep at most one weight and one household number, since a table has no more."""
     seen: set[str] = set()
     kept = []
     for guessed, look in zip(guesses, looks):
@@ -198,7 +198,7 @@ def _one_of_a_kind(guesses: Sequence[Guess], looks: Sequence[Looks]) -> list[Gue
 
 
 def _unless_divided(stratum: Guess, frame: pl.DataFrame, household: str) -> Guess:
-    """A stratum holds whole households, and enough of them for a group."""
+    """The stratum, if it holds whole households and enough of them for a group; else the role `other`."""
     members = frame.select(household, stratum.name).unique()
     fewest = int(members.group_by(stratum.name).len()["len"].to_numpy().min())
     if len(members) == frame[household].n_unique() and fewest >= K:
@@ -212,9 +212,9 @@ def _guess(look: Looks, *, body: bool, leaves: bool) -> Guess:
     Parameters
     ----------
     body
-        Whether another column tells how tall people are.
+        True if another column tells how tall people are.
     leaves
-        Whether a column that no step changes leaves the house as it is.
+        True if a column that no step changes is released as it is.
     """
     column, missing = look.series, look.series.null_count()
     if len(column) and not look.distinct:
@@ -269,7 +269,7 @@ def _role(look: Looks, *, body: bool, leaves: bool) -> tuple[str, str]:
 
 
 def _by_words(look: Looks, *, body: bool) -> tuple[str, str] | None:
-    """The role that the words give, as far as the values go with them."""
+    """The role that the words suggest, as far as the values agree."""
     meaning = look.spoken_of
     if meaning is None or not meaning.role:
         return None
@@ -300,7 +300,7 @@ def _by_words(look: Looks, *, body: bool) -> tuple[str, str] | None:
 
 
 def _weight(look: Looks, meaning: Meaning, *, body: bool) -> tuple[str, str] | None:
-    """A sampling weight, or by a word that means both what a person weighs; nothing where no number is all positive."""
+    """A sampling weight, or a person's body weight where the word means both; None unless all are positive numbers."""
     if not look.number or look.series.null_count() or not float(np.nanmin(look.series.to_numpy())) > 0:
         return None
     if meaning.term.doubtful and (body or _as_people_weigh(look.series)):
@@ -323,7 +323,7 @@ def _may_be_stratum(column: pl.Series) -> bool:
 
 
 def _numbered(look: Looks) -> str:
-    """What whole numbers count that were dealt out and not measured: records, or groups of some; empty for none."""
+    """Kind of numbering, if the whole numbers count records or groups of records; empty if they measure something."""
     numbers = look.series.drop_nulls().to_numpy()
     if look.distinct <= FEW_CODES:
         return ""
@@ -337,8 +337,8 @@ def _numbered(look: Looks) -> str:
     return ""
 
 
-def _made_up(guessed: Guess, column: pl.Series) -> Guess:
-    """The guess for a table in which every column is drawn anew, what is missing too."""
+def _synthesised(guessed: Guess, column: pl.Series) -> Guess:
+    """The guess for a table in which every column is drawn anew, missing cells included."""
     if column.null_count() == len(column):
         return replace(guessed, role="identifier", missing="")  # nothing to draw: it is left out
     role, why = ANEW.get(guessed.role, (guessed.role, ""))

@@ -1,4 +1,4 @@
-"""YAML 1.2 in and out: comments and line numbers survive, `NO` and `012` are what they look like."""
+"""YAML 1.2 in and out: comments and line numbers survive; `NO` and `012` keep their spelling."""
 
 from collections.abc import Iterable, Mapping
 from io import StringIO
@@ -20,7 +20,7 @@ def plain(value: Any) -> Any:
 
 
 def load_yaml(path: str | Path) -> Any:
-    """A YAML 1.2 file with comments and line numbers kept.
+    """The content of a YAML 1.2 file, with comments and line numbers kept.
 
     Raises
     ------
@@ -35,17 +35,17 @@ def load_yaml(path: str | Path) -> Any:
 
 
 def parse_yaml(text: str, source: str) -> Any:
-    """A YAML 1.2 text with comments and line numbers kept.
+    """The content of a YAML 1.2 text, with comments and line numbers kept.
 
     Parameters
     ----------
     source
-        What messages call it.
+        Name of the text in messages.
 
     Raises
     ------
     PlanError
-        If it is no YAML, or stands for too much; the message has the line.
+        If it is no YAML, or its aliases expand to too much; the message has the line.
     """
     try:
         return yaml_text.parse_yaml(text, source)
@@ -54,7 +54,7 @@ def parse_yaml(text: str, source: str) -> Any:
 
 
 def check_nesting(content: Any, source: str) -> None:
-    """Refuse what is nested deeper than any plan, before anything that goes down into it.
+    """Refuse content that is nested deeper than any plan, before a recursive function reads it.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def check_nesting(content: Any, source: str) -> None:
 
 
 def position(content: Any, place: Iterable[str | int]) -> tuple[int, int] | None:
-    """Line and column, from 1, of what the keys in `place` lead to, or of the nearest thing around it.
+    """Line and column, from 1, of the place that the keys lead to, or of the nearest enclosing one.
 
     None for a plan that is no file: plain containers have no lines.
     """

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with a plan, in the words of the house, each with its line and column."""
+"""Errors that pydantic finds in a plan, in the words of the house, each with its line and column."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, get_args, get_origin
@@ -21,7 +21,7 @@ KEYED: Mapping[str, type[BaseModel]] = {
 NO_COLUMNS = "the section 'columns' must give every column a role."
 
 WHOLE_NUMBERS = {"int_type", "greater_than_equal", "less_than_equal"}
-"""What is wrong with a number of copies."""
+"""Pydantic's names of the errors of a number of copies."""
 
 MUST_BE = {
     "columns": NO_COLUMNS,
@@ -33,7 +33,7 @@ MUST_BE = {
     "block_size": "block_size must be a whole number of at least 10,000.",
     "explore": "explore must be a mapping with the key 'method' and ranges.",
 }
-"""What a section is answered with that is something else altogether."""
+"""Message for a section whose value is of another kind altogether."""
 
 
 def mistakes_of(error: ValidationError, sections: Collection[str]) -> list[Mistake]:
@@ -42,7 +42,7 @@ def mistakes_of(error: ValidationError, sections: Collection[str]) -> list[Mista
     Parameters
     ----------
     sections
-        The sections that there are.
+        Names of all sections.
     """
     mistakes: list[Mistake] = []
     columns = []
@@ -63,7 +63,7 @@ def in_words(mistakes: Iterable[Mistake], sections: Any, source: str) -> str:
     sections
         The plan as it was read, with lines and columns if it came from a file.
     source
-        What the plan is called.
+        Name of the plan in messages.
     """
     placed = {(position(sections, place) or (0, 0), sentence) for place, sentence in mistakes}
     return "\n".join(f"{source}{_where(at)}: {sentence}" for at, sentence in sorted(placed))
@@ -91,7 +91,7 @@ def _mistakes(problem: Mapping[str, Any], sections: Collection[str]) -> Iterator
 
 
 def _of_key(section: str, problem: Mapping[str, Any]) -> str:
-    """What is wrong with a section that has keys, or with one of them."""
+    """The mistake in a section that has keys, or in one of its keys."""
     key = str(problem["loc"][1]) if len(problem["loc"]) > 1 else ""
     keys = KEYED[section].model_fields
     if problem["type"] == "value_error":

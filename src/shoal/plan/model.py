@@ -1,4 +1,4 @@
-"""A plan: what the columns are, what is done to them, what must hold, and how it is written.
+"""A plan: the columns, what is done to them, what must hold, and how the release is written.
 
     columns:
       age: quasi-identifier
@@ -11,9 +11,9 @@
     output: {format: csv}
 
 A step is a mapping with one key that names a kind (`partition` or `mask`) and a method in it; the other
-keys are the method's parameters, and which columns it works on. From Python a method object may stand wherever such
-a mapping may. The plan is declared here once: its JSON schema, the checks of a file and what may be published of it
-follow from the fields below and their annotations.
+keys are the method's parameters and the columns that it works on. From Python a method object may stand wherever such
+a mapping may. The plan is declared here once: its JSON schema, the checks of a file and its public form follow from
+the fields below and their annotations.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,7 +42,10 @@ from shoal.vocabulary.errors import Mistake, PlanError, plural, unknown
 from shoal.vocabulary.registry import Spec, registered, spec_of
 
 SMALLEST_BLOCK = 10_000
-"""Records of a block at least: smaller ones have so many edges, which groups cannot cross, that much is lost."""
+"""Fewest records of a block.
+
+Groups cannot cross the edges of a block, and smaller blocks have so many edges that much information is lost.
+"""
 
 EXACT_OR_BLOCKS = (
     "block_size is for a table that is worked on in parts, which 'exact: true' rules out. Leave one of them out."
@@ -56,7 +59,7 @@ NOBODY = (
 StepInPlan = Annotated[
     Step, NamedBy(("partition", "mask"), lambda item, context: read_step(item, context and context["columns"]))
 ]
-Requirement = Annotated[
+RequirementInPlan = Annotated[
     PrivacyModel,
     NamedBy(
         ("privacy", "risk", "utility"),
@@ -65,11 +68,11 @@ Requirement = Annotated[
         bounded=("risk", "utility"),
     ),
 ]
-Measured = Annotated[Any, NamedBy(("risk", "utility"), lambda item, _: read_method(item, ("risk", "utility")))]
+MeasureInPlan = Annotated[Any, NamedBy(("risk", "utility"), lambda item, _: read_method(item, ("risk", "utility")))]
 
 
 def _empty(kind: Any) -> Any:
-    """A section that is there and says nothing is as one that is not there."""
+    """A validator that reads an empty section as a missing one."""
     return BeforeValidator(lambda value: kind() if value is None else value)
 
 
@@ -86,29 +89,29 @@ class Plan:
     schema
         A role for every column.
     steps
-        What is done, in order.
+        Steps, in the order in which they are carried out.
     requirements
-        What the finished table must satisfy: privacy models, and bounds on figures of measures.
+        Privacy models that the finished table must satisfy, and bounds on figures of measures.
     measures
-        Measures of risk and utility to take beside those that every release reports.
+        Measures of risk and utility to take in addition to those that every release reports.
     edit_rules
-        What every record of the release must satisfy.
+        Edit rules that every record of the release must satisfy.
     output
-        How the release is written.
+        Format and order of the release.
     about
-        What the release is, for the head of its report.
+        Title, owner and purpose of the release, for the head of its report.
     publish
-        Measures whose figures the public report shows as they are and not in bands; `exact` for all of them. Whoever
-        names them answers for what they tell of the original.
+        Measures whose exact figures, not bands, the public report shows; `exact` for all of them. Whoever names them
+        answers for what they tell of the original.
     explore
-        Methods and ranges of parameters for `shoal.explore`; `protect` takes no notice of it.
+        Methods and ranges of parameters for `shoal.explore`; `protect` ignores them.
     exact
         Hold the whole table at once (true), or work on it in parts and form groups in blocks of near records (false).
         Left out, the size of the table decides: see `shoal.run.parts.admission`.
     block_size
-        Records of a block, about, for a table in parts; says `exact: false` as well.
+        Approximate number of records of a block, for a table in parts; implies `exact: false`.
     folder
-        Where file names in the plan are looked up: the plan file's own folder.
+        Folder in which files that the plan names are looked up: the plan file's own.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
@@ -117,8 +120,8 @@ class Plan:
 
     schema: Annotated[Schema, Field(alias="columns")]
     steps: Annotated[tuple[StepInPlan, ...], _empty(tuple)] = ()
-    requirements: Annotated[tuple[Requirement, ...], _empty(tuple)] = ()
-    measures: Annotated[tuple[Measured, ...], _empty(tuple)] = ()
+    requirements: Annotated[tuple[RequirementInPlan, ...], _empty(tuple)] = ()
+    measures: Annotated[tuple[MeasureInPlan, ...], _empty(tuple)] = ()
     edit_rules: Annotated[EditRules, Field(alias="constraints"), _empty(EditRules)] = field(default_factory=EditRules)
     about: Annotated[About, Field(alias="release"), _empty(About)] = field(default_factory=About)
     publish: tuple[str, ...] | Literal["exact"] = ()
@@ -152,7 +155,7 @@ class Plan:
             raise PlanError(" ".join(sentence for _, sentence in mistakes), mistakes)
 
     def _no_identifiers(self) -> Iterator[Mistake]:
-        """Columns whose values are to be counted or grouped, and that have another role."""
+        """Mistakes of naming a column as a unit to count or group by that has no role identifier."""
         named = [("requirements", number, name) for number, m in enumerate(self.requirements) for name in m.identifiers]
         named += [("steps", number, name) for number, step in enumerate(self.steps) for name in step.identifiers]
         others = self.schema.all_others
@@ -171,7 +174,7 @@ class Plan:
         return f"Plan for {plural(len(self.schema.columns), 'column')}; steps: {steps}; requires: {required}"
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a column: its role, its level, what becomes of missing cells, and its label."""
+        """One row a column: its role, its level, its policy for missing cells, and its label."""
         rows = [
             (name, column.role, column.level, column.missing_policy, column.label)
             for name, column in self.schema.columns.items()
@@ -199,14 +202,12 @@ class Plan:
 
     @cached_property
     def reading(self) -> MissingCells:
-        """What a missing cell matches wherever nothing else is said: what the requirements say, else what the steps do
-        that blank cells, else a missing cell alone.
-        """
+        """The default reading of missing cells: of the requirements, else of blanking steps, else `equal`."""
         blanking = (step.method.reading for step in self.steps if getattr(step.method, "blanks_cells", False))
         return reading_of(self.requirements) or hardest(blanking) or "equal"
 
     def on_columns_of(self, step: Step) -> tuple[PrivacyModel, ...]:
-        """The requirements on columns that a step works on; bounds on figures are none."""
+        """The requirements on columns that a step works on; bounds on figures are left out."""
         columns, keys = (
             set(step.columns or self.schema.names(*step.default_roles)),
             self.schema.names("quasi-identifier"),
@@ -219,8 +220,9 @@ class Plan:
         )
 
     def as_read(self, step: Step) -> Step:
-        """The step, missing cells read by it as the requirements on its columns say, or else the plan, where it does
-        not say how; and so in what it requires of figures.
+        """The step with its reading of missing cells filled in: of the requirements on its columns, else of the plan.
+
+        The same reading is filled in where the step itself bounds figures.
         """
         method = step.method
         if getattr(method, "missing", "") is None:
@@ -229,9 +231,7 @@ class Plan:
 
     @cached_property
     def ready(self) -> "Plan":
-        """The same plan with the tables that its methods name read, and key files found, from its folder; what a step
-        requires is read as the plan is.
-        """
+        """The plan ready to run: tables and key files of its methods read from its folder, readings filled in."""
         return replace(
             self,
             steps=tuple(
@@ -242,18 +242,18 @@ class Plan:
         )
 
     def covering(self, present: Iterable[str]) -> "Plan":
-        """The same plan with every column of a table named that `*` describes."""
+        """The same plan with every column of a table named, where `*` stood for some of them."""
         return self if self.schema.all_others is None else replace(self, schema=self.schema.covering(present))
 
     @classmethod
     def of(cls, plan: "Plan | Mapping[str, Any] | str | Path", folder: str | Path | None = None) -> "Plan":
-        """From a plan, a mapping of its sections, or the path of a YAML file.
+        """A plan from a plan, a mapping of its sections, or the path of a YAML file.
 
         Parameters
         ----------
         folder
-            Where file names in the plan are looked up; by default beside the plan's file, and for a mapping in the
-            working directory.
+            Folder in which files that the plan names are looked up; by default that of the plan's file, and for a
+            mapping the working directory.
 
         Raises
         ------
@@ -268,7 +268,7 @@ class Plan:
 
     @classmethod
     def read(cls, path: str | Path) -> "Plan":
-        """Read a YAML 1.2 file.
+        """Read a plan from a YAML 1.2 file.
 
         Raises
         ------
@@ -279,13 +279,13 @@ class Plan:
 
     @staticmethod
     def json_schema() -> JsonSchemaValue:
-        """The JSON schema of plan files, for editors that complete and check."""
+        """The JSON schema of plan files, for editors that complete and check them."""
         schema = _adapter().json_schema(by_alias=True)
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
     @property
     def pseudonyms(self) -> set[str]:
-        """Identifiers that a step replaces by pseudonyms or takes out itself; all others are taken out at the end."""
+        """Identifiers that a step replaces by pseudonyms or removes itself; all others are removed at the end."""
         return {name for _, names in self._for_identifiers() for name in names}
 
     @property
@@ -301,11 +301,11 @@ class Plan:
                 yield step, step.columns or self.schema.names(*step.default_roles)
 
     def coded(self, identifier: Variable) -> bool:
-        """Whether an identifier of a released table can be what a step of the plan leaves of it."""
+        """True if the identifier of a released table can be what a step of the plan leaves of it."""
         return any(identifier.name in names and step.coded(identifier) for step, names in self._for_identifiers())
 
     def as_mapping(self) -> Spec:
-        """The sections from which `Plan.of` makes the same plan again; defaults are spelled out."""
+        """The sections from which `Plan.of` makes the same plan again, with defaults spelled out."""
         sections = {
             "columns": {name: _described(column) for name, column in self.schema.root.items()},
             "steps": [step.as_mapping() for step in self.steps],
@@ -330,7 +330,7 @@ SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "rele
 SETTINGS = ("exact", "block_size")
 
 UNSAID = ("measures", "constraints", "release", "publish", "explore")
-"""Sections that are left out where they say nothing."""
+"""Sections that are left out where they are empty."""
 
 
 def _described(column: Column) -> Spec:
@@ -355,7 +355,7 @@ def _adapter() -> TypeAdapter[Plan]:
 
 
 def _read(sections: Any, source: str, folder: Path) -> Plan:
-    """A plan from its sections; where they know lines and columns, mistakes are told with them."""
+    """A plan from its sections; mistakes are told with lines and columns where these are known."""
     if not isinstance(sections, Mapping):
         raise PlanError(f"{source}: a plan is a mapping with the sections {', '.join(SECTIONS)}.")
     check_nesting(sections, source)

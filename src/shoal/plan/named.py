@@ -33,23 +33,23 @@ EXAMPLES = {"partition": "mdav", "privacy": "k-anonymity", "risk": "distance-lin
 """A method of each kind, to show how one is named."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {"small_strata": get_args(SmallStrata), "unit": get_args(get_args(Unit)[0])}
-"""Keys of a partition's step that are answered with a word; `unit` with the name of a column, too."""
+"""Keys of a partition step whose value is one of a few words; `unit` may be a column's name as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedBy:
-    """Annotation of such a place.
+    """Annotation of a place that takes a registered method.
 
     Parameters
     ----------
     kinds
         Kinds of methods that may stand there; the first is shown as the example.
     read
-        From what a plan says, and pydantic's context, to the value.
+        Makes the value of what the plan says and pydantic's context.
     short
-        Kinds of which a bare name may stand for the method with its defaults.
+        Kinds whose methods may be given by a bare name, with their defaults.
     bounded
-        Kinds whose methods stand there with a bound on their figure.
+        Kinds whose methods are given with a bound on their figure.
     """
 
     kinds: tuple[str, ...]
@@ -92,7 +92,7 @@ def _described(entry: Entry, *, bounded: bool) -> Any:
 
 
 def _own_keys(kind: str) -> list[Any]:
-    """The fields of a step beside its method: the keys that are no parameters."""
+    """The fields of a step other than its method: keys that are no parameters."""
     return [f for f in fields(STEPS[kind]) if f.name != "method"]
 
 
@@ -125,7 +125,7 @@ def read_step(item: Any, columns: Collection[str] | None) -> Step:
     Parameters
     ----------
     columns
-        Those that the plan describes, which a step may name; None if it need not be checked here.
+        Columns that the plan describes, which a step may name; None to leave that unchecked.
     """
     if isinstance(item, Step):
         return item
@@ -153,7 +153,7 @@ def read_step(item: Any, columns: Collection[str] | None) -> Step:
 
 @contextmanager
 def _gathering(mistakes: list[Mistake], *place: str) -> Iterator[None]:
-    """Note what is wrong, and where, instead of ending with it."""
+    """Note a mistake and its place instead of ending with it."""
     try:
         yield
     except InputError as error:
@@ -161,7 +161,7 @@ def _gathering(mistakes: list[Mistake], *place: str) -> Iterator[None]:
 
 
 def _one_kind(item: Any, kinds: tuple[str, ...]) -> tuple[str, Spec]:
-    """The kind that a place names, and what it says; a method object says all by itself."""
+    """The kind of method that a mapping names, and its further keys; a method object stands for itself."""
     if _is_method(item):
         item = {item.method_kind: item}
     named = [kind for kind in kinds if isinstance(item, Mapping) and kind in item]

@@ -1,13 +1,12 @@
-"""A plan as the public may see it: what was done, but nothing that only the original tells.
+"""The public form of a plan: everything that was done, and nothing that only the original tells.
 
 A plan can name what it hides: a category in an order, in a hierarchy or in groups of a recoding may be the only
-trace of a person whom the release no longer shows. What a parameter holds is said in its annotation
-(`shoal.parameters`), and from that alone follows what of it is public. Where cells may stand, a number or a text is
-shown only if the release shows it, as a cell or inside a label such as "[18, 65)"; whether the original has it makes
-no difference, for that would tell. 0 and 1 are always shown: every other rule has them. A secret is withheld always;
-of files only the names are told, not where they lie. A parameter that does not say what it holds is treated as if it
-held cells and named files. Words for readers, as the label of a column, stay but for what in them is a cell that only
-the original has.
+trace of a person whom the release no longer shows. The annotation of a parameter declares what it holds
+(`shoal.vocabulary.parameters`), and that alone decides what of it is public. Where cells may stand, a number or a text
+is shown only if the release shows it, as a cell or inside a label such as "[18, 65)"; the original plays no part, for
+that would tell. 0 and 1 are always shown: every other rule has them. A secret is always withheld; of a file only the
+name is told, not its folder. A parameter without a declaration is treated as if it held cells and named files. Words
+for readers, such as a column's label, are shown except for cells that only the original has.
 """
 
 import os
@@ -32,10 +31,10 @@ from shoal.vocabulary.registry import Spec, entry, registered
 WITHHELD = "withheld"
 
 NOT_RECORDED = "withheld: secret"
-"""What stands for a secret in the record: whoever carries the plan out again must bring it."""
+"""Stands for a secret in the record; whoever carries the plan out again must supply it."""
 
 A_TABLE = "a table"
-"""What stands in the record for a table that was not given as a file."""
+"""Stands in the record for a table that was not given as a file."""
 
 LITERAL = re.compile(
     r"""`[^`]+`|'(?P<single>[^']*)'|"(?P<double>[^"]*)"
@@ -43,13 +42,13 @@ LITERAL = re.compile(
                      |(?<![\w.])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)""",
     re.VERBOSE,
 )
-"""A number, a moment or a text in a rule; or a column's name, which may hold either."""
+"""A number, a moment or a text in a rule; or a column's name, which may contain either."""
 
 ALWAYS = {"0", "1"}
-"""Numbers that tell of nobody."""
+"""Numbers that reveal nothing about anyone."""
 
-Place = tuple[Spec, str, Holds | None]
-"""Where a value stands, its key, and what it may hold."""
+PlanValue = tuple[Spec, str, Holds | None]
+"""Part of a plan, the key of a value in it, and what that value may hold."""
 
 
 def public_sections(plan: Plan, hidden: set[str]) -> Spec:
@@ -89,7 +88,7 @@ def _from(value: Any, before: Path, after: Path) -> Any:
 
 
 def _named(value: Any) -> Any:
-    """Files by their paths; a table that was given itself is only said to have been."""
+    """Files by their paths; a table that was itself given is only mentioned."""
     if isinstance(value, (list, tuple)):
         return [_named(item) for item in value]
     return value if value is None or isinstance(value, (str, PurePath, Mapping)) else A_TABLE
@@ -101,7 +100,7 @@ def public_rule(rule: str, hidden: set[str]) -> str:
 
 
 def public_about(plan: Plan, hidden: set[str]) -> dict[str, str]:
-    """What the release is, as its report says it: whom to ask stays as it is written."""
+    """The description of the release, as its report shows it; the contact stays as it is written."""
     may_be = holds(About)
     return {
         key: public_rule(text, hidden) if isinstance(may_be[key], HoldsCells) else text
@@ -110,7 +109,7 @@ def public_about(plan: Plan, hidden: set[str]) -> dict[str, str]:
 
 
 def public_schema(schema: Schema, hidden: set[str]) -> Schema:
-    """The columns as the codebook describes them: labels without what only the original tells."""
+    """The columns as the codebook describes them, without what only the original tells in their labels."""
     return Schema(
         {
             name: column.model_copy(update={"label": column.label and public_rule(column.label, hidden)})
@@ -120,24 +119,24 @@ def public_schema(schema: Schema, hidden: set[str]) -> Schema:
 
 
 def hidden_cells(plan: Plan, original: Records | None, released: Records) -> set[str]:
-    """What stands in the plan where cells may stand, and not in the release.
+    """Texts and numbers of the plan that may be cells and that the release does not show.
 
-    Of the original only words for readers depend: what in them is one of its cells, and in no released column.
+    Only words for readers are compared with the original: a cell of it in them is hidden if no released column has it.
 
     Parameters
     ----------
     original
-        None where nothing may depend on it: words for readers are then treated as all else.
+        None where nothing may depend on it: words for readers are then treated like the rest of the plan.
     """
     return hidden_in_parts(plan, None if original is None else lambda: (original,), lambda: (released,))
 
 
-Parts = Callable[[], Iterable[Records]]
-"""The parts of a table, read when they are needed."""
+ReadParts = Callable[[], Iterable[Records]]
+"""Reads the parts of a table when they are needed."""
 
 
-def hidden_in_parts(plan: Plan, original: Parts | None, released: Parts) -> set[str]:
-    """The same of tables that come in parts; they are not read where the plan says nothing that could be a cell."""
+def hidden_in_parts(plan: Plan, original: ReadParts | None, released: ReadParts) -> set[str]:
+    """`hidden_cells` of tables in parts, which are read only if the plan holds anything that could be a cell."""
     sections = plain(plan.as_mapping())
     texts: set[str] = set()
     words: set[str] = set()
@@ -151,15 +150,15 @@ def hidden_in_parts(plan: Plan, original: Parts | None, released: Parts) -> set[
     return ((texts - words) | of_words) - public - set(sections["columns"])
 
 
-def _shown(texts: set[str], parts: Parts) -> set[str]:
-    """Those of the texts that are cells, or stand in a label, with either sign: a rule's numbers stand without."""
+def _shown(texts: set[str], parts: ReadParts) -> set[str]:
+    """The texts that are cells or stand in a label, with either sign, since a rule's numbers carry none."""
     forms = {form for text in texts for form in (text, f"-{text}")}
     among = set().union(*(_among(forms, records) for records in parts())) if texts - ALWAYS else set()
     return {text for text in texts if {text, f"-{text}"} & among}
 
 
-def _places(plan: Plan, sections: Spec) -> Iterator[Place]:
-    """Every place of a plan that a user fills in, with what may stand there."""
+def _places(plan: Plan, sections: Spec) -> Iterator[PlanValue]:
+    """Every place of a plan that a user fills in, with what it may hold."""
     for name in plan.schema.columns:
         yield from _keys(Column, sections["columns"][name])
     for step, spec in zip(plan.steps, sections["steps"]):
@@ -174,12 +173,12 @@ def _places(plan: Plan, sections: Spec) -> Iterator[Place]:
     yield from _explored(sections.get("explore", {}))
 
 
-def _keys(cls: type[Any], spec: Spec) -> Iterator[Place]:
+def _keys(cls: type[Any], spec: Spec) -> Iterator[PlanValue]:
     yield from ((spec, key, marker) for key, marker in holds(cls).items() if key in spec)
 
 
-def _parameters(method: Any, spec: Spec) -> Iterator[Place]:
-    """Those of a method, and of methods that are its parameters; of a bound on a measure those of the measure."""
+def _parameters(method: Any, spec: Spec) -> Iterator[PlanValue]:
+    """Parameters of a method, including those of methods nested inside it; for a bound on a measure, the measure's."""
     if isinstance(method, Gate):
         method = method.measure
     for name, marker in holds(type(method)).items():
@@ -193,8 +192,8 @@ def _parameters(method: Any, spec: Spec) -> Iterator[Place]:
             yield spec, name, marker
 
 
-def _explored(spec: Spec) -> Iterator[Place]:
-    """Ranges hold what the parameters of their names hold; steps of candidates what their methods' do."""
+def _explored(spec: Spec) -> Iterator[PlanValue]:
+    """Places of an exploration: ranges hold what the parameters of their names hold, and so do candidates' steps."""
     for key in spec.keys() - Exploration.model_fields:
         markers = [holds(e.cls)[key] for e in registered() if key in e.parameters]
         yield spec, key, next((marker for marker in markers if not isinstance(marker, Setting)), Setting())
@@ -229,7 +228,7 @@ def _public(value: Any, marker: Holds | None, hidden: set[str]) -> Any:
 
 
 def _table(value: Any, hidden: set[str]) -> Any:
-    """A table or a hierarchy: the name of its file, or what it holds where it stands in the plan itself."""
+    """A table or a hierarchy: the name of its file, or its content where it stands in the plan itself."""
     if isinstance(value, Mapping):
         return {key: _file_name(below) if key == "file" else _without(below, hidden) for key, below in value.items()}
     if isinstance(value, list):
@@ -238,7 +237,7 @@ def _table(value: Any, hidden: set[str]) -> Any:
 
 
 def _among(texts: set[str], records: Records) -> set[str]:
-    """Those of the texts that are cells of some column."""
+    """The texts that are cells of some column."""
     numbers = {text: number for text in texts if (number := _number(text)) is not None}
     return set().union(*(_in_column(texts, numbers, variable) for variable in records.variables))
 
@@ -261,7 +260,7 @@ def _number(text: str) -> float | None:
 
 
 def _time(text: str, unit: str) -> float | None:
-    """Days or microseconds since 1970, as records count them."""
+    """Days or microseconds since 1970, the units in which records count time."""
     try:
         moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
     except ValueError:
@@ -297,7 +296,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _without(value: Any, hidden: set[str]) -> Any:
-    """The same with one word for any number of hidden things, which does not tell how many they are."""
+    """The value without what is hidden; one word stands for any number of hidden items, so that none can be counted."""
     if isinstance(value, Mapping):
         return {_without(key, hidden): _without(below, hidden) for key, below in value.items()}
     if isinstance(value, list):

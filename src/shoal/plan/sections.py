@@ -15,7 +15,7 @@ CLOSED = ConfigDict(frozen=True, extra="forbid")
 
 
 class About(BaseModel):
-    """What the release is, for the head of its report.
+    """Title, owner and purpose of the release, for the head of its report.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ class About(BaseModel):
     contact: Annotated[str | None, Setting()] = None
 
     def as_mapping(self) -> dict[str, str]:
-        """What was said."""
+        """The fields that are set, as texts."""
         fields: dict[str, str] = self.model_dump(mode="json", exclude_none=True)
         return fields
 
 
 class EditRules(BaseModel):
-    """What every record of the release must satisfy; a list stands for its `rules`.
+    """Rules that every record of the release must satisfy; a list is read as its `rules`.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class EditRules(BaseModel):
 
 
 class Output(BaseModel):
-    """How the release is written.
+    """Format and order of the release.
 
     Parameters
     ----------
@@ -104,14 +104,14 @@ NAMES_OR_STEPS = "method must be a list of names, as in [mdav, rank-swap], or a 
 
 
 class Exploration(BaseModel):
-    """Methods and ranges of parameters for `shoal.explore`; `protect` takes no notice of it.
+    """Methods and ranges of parameters for `shoal.explore`; `protect` ignores them.
 
     Every key besides these is a range: the name of a parameter, and a value or a list of values to try.
 
     Parameters
     ----------
     method
-        Names of methods; or by name the steps of a candidate, in which lists are ranges.
+        Names of methods; or steps of candidates by name, in which lists are ranges.
     risk, utility
         The two measures by which candidates are compared: a name, or `{method: NAME, parameter: value}`.
     """
@@ -141,12 +141,12 @@ class Exploration(BaseModel):
 
     @property
     def candidates(self) -> dict[str, tuple[Spec, ...] | None]:
-        """By name the steps to try; None for a name that is a method's own."""
+        """Steps to try, by name; None for a name that is a method's own."""
         return dict(self.method) if isinstance(self.method, dict) else dict.fromkeys(self.method)
 
     @property
     def ranges(self) -> dict[str, list[Any]]:
-        """For each further key the values to try."""
+        """Values to try, by parameter."""
         return {
             key: list(value) if isinstance(value, (list, tuple)) else [value]
             for key, value in (self.model_extra or {}).items()

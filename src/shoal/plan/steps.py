@@ -1,4 +1,4 @@
-"""The steps of a plan: each carries itself out on records and gives a result."""
+"""The steps of a plan, each of which carries itself out on records."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,13 +21,13 @@ from shoal.vocabulary.parameters import ColumnName, Columns, Setting, columns_na
 from shoal.vocabulary.registry import Spec, nested, spec_of
 
 SmallStrata = Literal["refuse", "merge"]
-"""What happens to a stratum of fewer records than a group needs."""
+"""Treatment of a stratum that has fewer records than a group needs."""
 
 Unit = Literal["record", "household"] | Annotated[str, ColumnName()]
-"""What groups are formed of; a column's name for the values of an identifier."""
+"""Units of which groups are formed; a column's name stands for the values of an identifier."""
 
 LOSS, LOSS_OF_RECORDS = "information loss in percent", "information loss in percent, were groups formed of records"
-"""What the loss of a partition is called in an account, and the loss that it would have if households were torn."""
+"""Labels, in the account of a partition, of its loss and of the loss that groups of single records would have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,47 +46,47 @@ class Step(ABC):
     columns: tuple[str, ...] = ()
 
     needs_columns: ClassVar[bool] = False
-    """Whether the step means nothing where it names no columns and the table has none of its `default_roles`."""
+    """True if the step means nothing without columns named or columns of its `default_roles`."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the step is called in reports: the names of its methods."""
+        """Name of the step in reports, made of the names of its methods."""
 
     @property
     @abstractmethod
     def default_roles(self) -> tuple[str, ...]:
-        """Roles of the columns that are changed where none are named."""
+        """Roles of the columns that are changed if none are named."""
 
     @property
     def own_cells(self) -> bool:
-        """Whether the method needs cells that no earlier step changed (see `Mask.own_cells`)."""
+        """True if the method needs cells that no earlier step changed (see `Mask.own_cells`)."""
         return False
 
     @property
     def leaves_gaps(self) -> bool:
-        """Whether missing cells stay their own record's (see `Mask.leaves_gaps`)."""
+        """True if each record keeps its own missing cells (see `Mask.leaves_gaps`)."""
         return False
 
     @property
     def as_a_whole(self) -> bool:
-        """Whether the columns' cells are made for the table as a whole, so that a record's are nobody's."""
+        """True if cells are drawn for the table as a whole, so that no record's cells are a person's."""
         return False
 
     @property
     def predictors(self) -> tuple[str, ...] | None:
-        """Columns that stay and that new cells depend on; None for all that the step does not change."""
+        """Unchanged columns on which new cells depend; None for all that the step does not change."""
         return None
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """Identifiers whose values it groups or counts."""
+        """Identifiers whose values the step groups or counts."""
         required = getattr(self.method, "requirements", ())
         return tuple(dict.fromkeys(name for model in required for name in model.identifiers))
 
     @property
     def further_methods(self) -> Mapping[str, Any]:
-        """Methods beside `method`, by their keys in a plan."""
+        """Methods other than `method`, by their keys in a plan."""
         return {}
 
     @abstractmethod
@@ -97,7 +97,7 @@ class Step(ABC):
 
     @abstractmethod
     def trace(self, schema: Schema) -> StepTrace:
-        """What the step depends on, in a table with this schema."""
+        """The columns on which the step's result depends, in a table with this schema."""
 
     def changes(self, schema: Schema) -> tuple[str, ...]:
         """Columns that are changed in a table with this schema."""
@@ -108,7 +108,7 @@ class Step(ABC):
         """The mapping from which a plan makes the same step again."""
 
     def coded(self, identifier: Variable) -> bool:
-        """Whether an identifier of a released table can be what the step leaves of one."""
+        """True if the identifier of a released table can be what the step leaves of one."""
         return False
 
 
@@ -121,17 +121,17 @@ class PartitionStep(Step):
     method
         A partition method.
     replace
-        What takes the place of a group's records.
+        The replacement of each group's records.
     columns
         Columns that are replaced; the quasi-identifiers if none are named.
     by
-        Columns on which groups are formed; those that are replaced if none are named.
+        Columns on which groups are formed; the replaced ones if none are named.
     small_strata
-        What happens to a stratum under k: refuse or merge.
+        Treatment of a stratum of fewer than k records: refuse or merge.
     unit
-        What groups are formed of, and what k counts: `record`, `household`, or the values of an identifier, by its
-        name. By default households where the table has a household column; the account of the step then has the loss
-        of groups of records, too.
+        Unit of which groups are formed and which k counts: `record`, `household`, or the values of an identifier, by
+        its name. By default households where the table has a household column; the account of the step then also has
+        the loss of groups of records.
     """
 
     replace: Annotated[Any, nested("replace")]
@@ -194,7 +194,7 @@ class PartitionStep(Step):
         return replace(change, facts=facts, grouping=grouping)
 
     def trace(self, schema: Schema) -> StepTrace:
-        """Groups depend on their own columns, on what keeps records apart or together, and on their requirement."""
+        """Groups depend on their columns, on what keeps records apart or together, and on their requirements."""
         columns = self.changes(schema)
         reads = _read_by_methods((self.method, self.replace), schema)
         if not self.method.one_group:
@@ -204,18 +204,18 @@ class PartitionStep(Step):
         return StepTrace(columns=columns, reads=frozenset(reads) if dealing else None, dealing=dealing)
 
     def _units(self, records: Records, by: Sequence[str], rng: np.random.Generator) -> dict[str, Fact]:
-        """What groups are formed of; where nobody chose it, also what the loss would be of groups of records.
+        """The unit of groups, as a fact; if it is the default, also the loss that groups of records would have.
 
-        These are formed with a copy of the generator, as they would be with `unit: record`.
+        That loss is computed with a copy of the generator, as it would be with `unit: record`.
         """
         if records.households is None and self.unit in (None, "record"):
             return {}
         if self.unit is not None:
             return {"unit": OfPlan(self.unit)}
-        others = self.method.partition(
+        of_records = self.method.partition(
             records, columns=by, seed=deepcopy(rng), small_strata=self.small_strata, unit="record"
         )
-        return {"unit": OfPlan("household, by default"), LOSS_OF_RECORDS: Figure(value=_loss(others, records, by))}
+        return {"unit": OfPlan("household, by default"), LOSS_OF_RECORDS: Figure(value=_loss(of_records, records, by))}
 
     def as_mapping(self) -> Spec:
         spec = spec_of(self.method)
@@ -233,7 +233,7 @@ class PartitionStep(Step):
 def _loss(part: Partition, records: Records, by: Sequence[str]) -> float:
     """The information loss of a partition, in percent, in the columns without missing cells.
 
-    Where all columns have missing cells it is given as that of keeping nothing.
+    100 if all columns have missing cells.
     """
     if part.loss is not None:
         return float(part.loss)
@@ -305,7 +305,7 @@ class MaskStep(Step):
 
 
 def _read_by_methods(methods: Sequence[Any], schema: Schema) -> set[str]:
-    """Columns that methods, and methods that are their parameters, read beside those of their step."""
+    """Columns that methods, nested ones included, read in addition to those of their step."""
     reads = set(schema.names("stratum"))
     for method in methods:
         reads |= set(columns_named_by(method))
@@ -319,15 +319,15 @@ def _read_by_methods(methods: Sequence[Any], schema: Schema) -> set[str]:
 
 
 def settings_of(method: Any) -> dict[str, Fact]:
-    """What a method was told to do, under its name: the parameters that the plan gives and shows whatever they are."""
+    """The settings of a method, under its name: parameters that the plan sets and that are always public."""
     markers = holds(type(method))
-    given = {
+    settings = {
         name.replace("_", " "): OfPlan(value)
         for name, value in spec_of(method).items()
         if isinstance(markers.get(name), (Setting, ColumnName, Columns)) and value not in (None, (), {})
     }
-    return {method.method_name: Nested(given)} if given else {}
+    return {method.method_name: Nested(settings)} if settings else {}
 
 
 STEPS: Mapping[str, type[Step]] = {"partition": PartitionStep, "mask": MaskStep}
-"""The step that a method of a kind makes; its further keys in a plan are the step's fields."""
+"""The class of step for each kind of method; its further fields are the step's keys in a plan."""

@@ -18,11 +18,11 @@ from shoal.vocabulary.prelude import Ge, Gt, Le, Scales, Setting, in_digits, met
     example={"average": 0.5},
 )
 class AverageRisk(ClassModel):
-    """Someone who knows that a person is in the table finds the right record rarely enough on average.
+    """Whoever knows that a person is in the table finds the right record seldom enough, on average.
 
-    A record that may stand for c records has the risk 1 / c; these are the records of its class, so that the
-    average is the number of classes over the number of records, unless missing cells are read otherwise. Besides,
-    no record, or no more than a share of them, may have a risk above a threshold.
+    A record that matches c records has the risk 1 / c. These are the records of its class, so that the average is the
+    number of classes over the number of records, unless missing cells are read otherwise. In addition no record, or no
+    more than a share of them, may have a risk above a threshold.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class AverageRisk(ClassModel):
         )
 
     def _smallest(self, sizes: Longs, matching: Longs) -> Bools:
-        """Shape (C,); the classes of the highest risks, without which the average is kept; equal ones together."""
+        """Shape (C,); the classes of highest risk without which the average would be kept; equal ones together."""
         order = np.argsort(matching, kind="stable")
         left = np.concatenate([np.cumsum((sizes / matching)[order][::-1])[::-1], [0.0]])  # without none, one, two, ...
         records = np.concatenate([np.cumsum(sizes[order][::-1])[::-1], [0]])

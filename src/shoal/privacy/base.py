@@ -1,10 +1,10 @@
-"""What all privacy models share: a requirement, and its check against a finished table.
+"""Privacy models: a requirement, and its check against a finished table.
 
-Most models ask something of every class of records by itself (`shoal.judges.class_figures`).
+Most models state a requirement on every class of records by itself (`shoal.judges.class_figures`).
 
-A requirement must hold on the table as released and on its closure, the table with everything filled in that the
-release itself gives away, by laws without exceptions and by all (`shoal.judges.closure`). All are judged here, for
-every model alike.
+A requirement must hold on the table as released and on its closure: the table with every cell filled in that the
+release lets one deduce, by laws without exceptions and by all laws (`shoal.judges.closure`). All models are judged on
+these here.
 """
 
 from abc import ABC, abstractmethod
@@ -29,14 +29,14 @@ from shoal.vocabulary.prelude import Scales
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupLimits:
-    """What a model requires of every class of records by itself, for methods that form classes.
+    """Requirements of a model on each class of records by itself, for methods that form classes.
 
     Parameters
     ----------
     k
-        Records that a class must hold.
+        Fewest records of a class.
     columns, requirements
-        The confidential columns of the whole table, and what a class must satisfy in each.
+        The confidential columns of the whole table, and the requirement on a class in each.
     """
 
     k: int = 1
@@ -46,18 +46,18 @@ class GroupLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PeopleLimits:
-    """What a model requires of the people whom the records of a class may be of, for methods that form classes.
+    """Requirements of a model on the people who match each class, for methods that form classes.
 
     Parameters
     ----------
     population
-        The population, with the columns that are quasi-identifiers, all cells there.
+        The population, with the quasi-identifiers and no missing cells.
     counts
-        Shape (N,); people that each of its rows stands for.
+        Shape (N,); number of people that each of its rows stands for.
     fewest
-        People of a class.
+        Fewest people of a class.
     least, largest
-        Share of the people of a class, if it has any, whose records are released.
+        Limits on the share of the people of a class whose records are released, if it has any people.
     """
 
     population: Records
@@ -68,7 +68,7 @@ class PeopleLimits:
 
     @classmethod
     def of(cls, records: Records, table: Any, count: str | None, missing: MissingCells, **limits: float) -> Self | None:
-        """The limits beside a table of the population; None where cells are missing, which it takes more to compare."""
+        """The limits for a table of the population; None if cells are missing, which takes more to compare."""
         population, names = like(records, table), records.quasi_identifiers
         if missing != "equal" or not set(names) <= set(population.names()):
             return None
@@ -79,7 +79,7 @@ class PeopleLimits:
 
 
 class PrivacyModel(ABC):
-    """States a requirement and proves or refutes it on a table, whoever made the table."""
+    """A requirement that is proved or refuted on a table, whoever made the table."""
 
     method_kind: ClassVar[str] = "privacy"
     method_name: ClassVar[str]
@@ -87,17 +87,17 @@ class PrivacyModel(ABC):
 
     @property
     def protects(self) -> bool:
-        """Whether it is about the privacy of anyone."""
+        """True if it protects anyone's privacy."""
         return True
 
     @property
     def needs_original(self) -> bool:
-        """Whether the model compares with the original, so that it cannot be proved on a released file alone."""
+        """True if it compares with the original, so that it cannot be proved on a released file alone."""
         return False
 
     @property
     def counts_records(self) -> bool:
-        """Whether it takes every record for a person, so that it promises less of persons with several."""
+        """True if it takes every record for a person, so that it promises less to persons with several records."""
         return self.protects
 
     @property
@@ -106,13 +106,13 @@ class PrivacyModel(ABC):
         return ()
 
     monotone: ClassVar[bool] = False
-    """Whether a table that satisfies the model still does when some of its classes are united."""
+    """True if a table that satisfies the model still does when some of its classes are united."""
     counts_classes: ClassVar[bool] = False
     """True if it requires a smallest size of every class, against which a report sets the smallest class."""
     blanked_for: ClassVar[bool] = False
     """True if local suppression (`suppress`) reaches it where it stands among the step's requirements."""
     reported: ClassVar[Mapping[str, float] | None] = None
-    """Limits that any table keeps, with which every release reports its level; None where none does."""
+    """Limits that any table keeps, with which every release reports its level; None for models not reported."""
     question: ClassVar[Question | None] = None
     """The regulators' question that a reported level answers."""
     better: ClassVar[Better] = "higher"
@@ -120,13 +120,13 @@ class PrivacyModel(ABC):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The roles, or the columns, that a verdict depends on; those of a frame that it does not are left alone."""
+        """Roles or columns that a verdict depends on; other columns of a frame are ignored."""
         return ("quasi-identifier", "confidential")
 
     def verdict_on(self, pair: TablePair) -> Verdict:
-        """The verdict on a released table: the requirement must hold as the cells stand and once they are filled in.
+        """The verdict on a released table, with its cells as they stand and with deducible cells filled in.
 
-        It must hold for whoever knows the laws of the original, too, of which no figure is told.
+        The requirement must also hold for whoever knows the laws of the original; no figure of that is told.
         """
         verdict = self.named(self.judge(pair))
         facts: dict[str, Fact] = {"cells that the release gives away": OfRelease(pair.closure.filled)}
@@ -145,29 +145,28 @@ class PrivacyModel(ABC):
         return verdict
 
     def named(self, verdict: Verdict) -> Verdict:
-        """The verdict under the model's name, with what readers must know of the model."""
+        """The verdict with the model's name and its declarations for readers."""
         return replace(verdict, model=self.method_name, counts_classes=self.counts_classes)
 
     @abstractmethod
     def judge(self, pair: TablePair) -> Verdict:
         """The verdict on the cells of a pair's released table as they stand, rounding and formatting done.
 
-        A model that compares with the original, or looks at how records were grouped, cannot hold where these are
-        not at hand.
+        A model that compares with the original, or depends on how records were grouped, cannot hold without these.
         """
 
     def group_limits(self, records: Records) -> GroupLimits | None:
-        """What the model requires of each class of some records; None where it cannot be said class by class."""
+        """Requirements of the model on each class of some records; None if they cannot be stated class by class."""
         return None
 
     def people_limits(self, records: Records) -> PeopleLimits | None:
-        """What the model requires of the people of each class of some records; None where it requires nothing of them,
-        or it cannot be said class by class."""
+        """Requirements on the people of each class; None if there are none, or they cannot be stated class by class."""
         return None
 
     def on_counts(self, counts: ClassCounts) -> Verdict | None:
-        """The verdict on the cells as they stand where all that matters is how many records share them; None where more
-        does. Missing cells count as cells of their own.
+        """The verdict on the cells as they stand, from class sizes alone; None if it depends on more.
+
+        Missing cells count as cells of their own.
         """
         return None
 
@@ -176,23 +175,23 @@ class PrivacyModel(ABC):
     ) -> Verdict:
         """The verdict on a data frame, Microdata, Records or an array.
 
-        All columns of an array or frame count as quasi-identifiers, but for those that `confidential` names.
+        All columns of an array or frame count as quasi-identifiers, except those that `confidential` names.
         """
         before = None if original is None else as_records(original, confidential, only=self.reads)
         return self.verdict_on(TablePair.of(before, as_records(table, confidential, only=self.reads), partition))
 
 
 class ClassModel(PrivacyModel):
-    """A model that asks something of every class of records by itself."""
+    """A model whose requirement is on every class of records by itself."""
 
     @property
     def by_class(self) -> bool:
-        """Whether classes can be looked at apart; False where its parameters make it look at several together."""
+        """True if classes can be judged separately; False if its parameters make it look at several together."""
         return True
 
     @property
     def units(self) -> tuple[str, ...]:
-        """What it counts in a class instead of records: households, as `household`, or values of an identifier."""
+        """Units that it counts in a class instead of records: `household`, or the name of an identifier."""
         return ()
 
     def class_columns(self, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
@@ -201,11 +200,11 @@ class ClassModel(PrivacyModel):
 
     @abstractmethod
     def look(self, table: ClassTable) -> ClassFigures:
-        """What there is to see of the classes of a table, or of some of them."""
+        """The figures of the classes of a table, or of some of them, that the verdict depends on."""
 
     @abstractmethod
     def conclude(self, seen: ClassFigures) -> Verdict:
-        """The verdict on a table all of whose classes were seen; its `failing` is of shape (C,), by class."""
+        """The verdict on a table from the figures of all its classes; its `failing` has shape (C,), by class."""
 
     def judge(self, pair: TablePair) -> Verdict:
         names = self.class_columns(pair.released.quasi_identifiers)
@@ -216,7 +215,7 @@ class ClassModel(PrivacyModel):
 
 
 def unproved(requirement: str, required: float, reason: str) -> Verdict:
-    """The verdict where nothing can be said."""
+    """The verdict where nothing can be proved."""
     return Verdict(
         requirement=requirement,
         holds=False,
@@ -228,17 +227,15 @@ def unproved(requirement: str, required: float, reason: str) -> Verdict:
 
 
 FROM_HARDEST: tuple[MissingCells, ...] = ("nothing", "equal", "wildcard")
-"""What a missing cell may match, what is hardest to satisfy first."""
+"""Readings of a missing cell, the hardest to satisfy first."""
 
 
 def reading_of(requirements: Iterable[Any]) -> MissingCells | None:
-    """What a missing cell matches for some requirements; where they differ, what is hardest to satisfy, and None where
-    none says.
-    """
+    """The reading of missing cells of some requirements, the hardest to satisfy; None if none of them names one."""
     return hardest(getattr(model, "missing", None) for model in requirements)
 
 
 def hardest(readings: Iterable[MissingCells | None]) -> MissingCells | None:
-    """Of several readings of a missing cell the one that is hardest to satisfy; None where there is none."""
+    """The reading of a missing cell, among several, that is hardest to satisfy; None if there is none."""
     there = set(readings)
     return next((reading for reading in FROM_HARDEST if reading in there), None)

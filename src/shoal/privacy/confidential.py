@@ -14,19 +14,19 @@ from shoal.table.records import Classes
 from shoal.vocabulary.prelude import in_digits, of_release, plural
 
 QUANTILES = {"least": 0.0, "median": 0.5, "90 %": 0.9, "99 %": 0.99, "largest": 1.0}
-"""How the distribution of a figure over the classes is told."""
+"""Quantiles by which the distribution of a figure over the classes is reported."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Occurrences:
-    """How often every value occurs in every class.
+    """Numbers of occurrences of every value in every class.
 
     Parameters
     ----------
     classes, values, counts
         Shape (P,); one entry for each class and value that occur together, by class and value.
     totals
-        Shape (m,); how often each value occurs in the table.
+        Shape (m,); number of occurrences of each value in the table.
     """
 
     classes: Longs
@@ -44,11 +44,11 @@ class Occurrences:
 
     @property
     def missing(self) -> int:
-        """The value that stands for a missing one."""
+        """The value that stands for missing cells."""
         return len(self.totals) - 1
 
     def take(self, kept: Bools, counts: Longs) -> "Occurrences":
-        """Some of the entries, with new counts of all."""
+        """Some of the entries, with new counts."""
         return replace(self, classes=self.classes[kept], values=self.values[kept], counts=counts[kept])
 
     def largest(self, figure: Floats, count: int) -> Floats:
@@ -58,7 +58,7 @@ class Occurrences:
 
 
 def _counted(cells: Longs, times: Longs | None) -> tuple[Longs, Longs]:
-    """The distinct numbers among some, ascending, and how often each occurs, where each stands for so many."""
+    """The distinct numbers, ascending, and the number of times each occurs, each entry counted `times` times."""
     order = None if times is None else np.argsort(cells)
     ascending = np.sort(cells) if order is None else cells[order]
     starts = np.flatnonzero(np.diff(ascending, prepend=-1))
@@ -79,18 +79,18 @@ def verdict(
 ) -> Verdict:
     """The verdict on a figure of each class for each confidential column.
 
-    Of several classes that are worst the smallest is told, so that nothing depends on the order of the classes.
+    Of several worst classes the smallest is reported, so that nothing depends on the order of the classes.
 
     Parameters
     ----------
     required
         The limit, itself allowed.
     allowed
-        Shape (C,); which classes satisfy the requirement, where that is more than the figure says.
+        Shape (C,); classes that satisfy the requirement, if the figure alone does not decide it.
     best
-        Whether low or high figures satisfy it. The figure of a class is its worst over the columns.
+        `low` or `high`: the figures that satisfy it. The figure of a class is its worst over the columns.
     figure
-        What the figure is called.
+        Name of the figure.
     """
     sizes, figures = seen.sizes, seen.figures
     if not len(sizes) or not figures:
@@ -131,14 +131,14 @@ def verdict(
 
 
 def _worst(seen: ClassFigures, among: Longs, value: float) -> tuple[int, str]:
-    """The size of the smallest of some classes, and the first column by whose figure it is among them."""
+    """The size of the smallest of some classes, and the first column in which one of that size has the value."""
     size = int(seen.sizes[among].min())
     among = among[seen.sizes[among] == size]
     return size, next(name for name, figure in seen.figures.items() if (figure[among] == value).any())
 
 
 def _caution(typed: Mapping[str, int]) -> str:
-    """A warning of values that count as different and may be one to a reader."""
+    """A warning about values that count as different but may be the same to a reader."""
     if not typed:
         return ""
     counts = " and ".join(f"{plural(count, 'value')} of '{name}'" for name, count in typed.items())
@@ -149,7 +149,7 @@ def _caution(typed: Mapping[str, int]) -> str:
 
 
 def _without_figures(requirement: str, required: float, records: bool) -> Verdict:
-    """The verdict on a table without records, which tells nothing, or without a confidential column."""
+    """The verdict on a table without records, which reveals nothing, or without a confidential column."""
     return Verdict(
         requirement=requirement,
         holds=not records,
@@ -168,7 +168,7 @@ def _distribution(values: Floats) -> dict[str, float | str]:
 
 
 def quantiles(values: Floats) -> list[float]:
-    """The figures that `QUANTILES` names; each is the figure of a class, so that infinities do no harm."""
+    """The quantiles that `QUANTILES` names; each is the figure of a class, so that infinities do no harm."""
     ordered = np.sort(values)
     return [float(ordered[int(np.ceil(q * (len(ordered) - 1)))]) for q in QUANTILES.values()]
 

@@ -20,12 +20,12 @@ class DeltaPresence(PrivacyModel):
     Parameters
     ----------
     largest, least
-        Of the probability.
+        Limits of the probability.
     population
         The population, the people of the table included, with the columns that are quasi-identifiers here: a path, a
         data frame, Microdata or Records. Without it nothing is proved.
     count
-        The column of the population that says how many people a row stands for; one each by default.
+        The column of the population with the number of people that a row stands for; one each by default.
     missing
         What a missing cell matches: a missing cell (`equal`), every value (`wildcard`) or nothing (`nothing`).
     """

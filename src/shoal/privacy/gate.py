@@ -1,4 +1,4 @@
-"""Any figure of any measure as a requirement: a bound on it, refused like a privacy model where it does not hold."""
+"""A bound on any measure's figure as a requirement, refused like a privacy model if it does not hold."""
 
 import math
 from collections.abc import Mapping
@@ -18,22 +18,22 @@ from shoal.vocabulary.prelude import NoFigure, ParameterError, Setting, in_digit
 from shoal.vocabulary.registry import Spec, build, spec_of
 
 BOUNDS = {"at most": "at_most", "at least": "at_least"}
-"""The bounds as a plan names them, and the parameters that hold them."""
+"""Names of the bounds in a plan, and the parameters that hold them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gate(PrivacyModel):
-    """A measure's figure is at most, or at least, a bound; both ends of its interval are, where it is an estimate.
+    """A requirement that a measure's figure is at most, or at least, a bound; for an estimate, its whole interval.
 
-    A measure without a figure proves nothing, so that the requirement does not hold. Measures that sample draw the
-    same numbers each time: no verdict depends on luck.
+    A measure without a figure proves nothing, so that the requirement does not hold. Measures that sample draw the same
+    numbers each time: no verdict depends on luck.
 
     Parameters
     ----------
     measure
-        Of risk or of utility.
+        A measure of risk or utility.
     at_most, at_least
-        The bound; one of the two.
+        The bound; exactly one of the two.
     """
 
     measure: Annotated[Measure, Method("risk")]
@@ -41,9 +41,9 @@ class Gate(PrivacyModel):
     at_least: Annotated[float | None, Setting()] = None
 
     def __post_init__(self) -> None:
-        given = [bound for bound in (self.at_most, self.at_least) if bound is not None]
-        number = len(given) == 1 and isinstance(given[0], (int, float)) and not isinstance(given[0], bool)
-        if not number or not math.isfinite(given[0]):
+        bounds = [bound for bound in (self.at_most, self.at_least) if bound is not None]
+        number = len(bounds) == 1 and isinstance(bounds[0], (int, float)) and not isinstance(bounds[0], bool)
+        if not number or not math.isfinite(bounds[0]):
             raise ParameterError(
                 f"{self.measure.method_name}: a requirement needs a finite number, 'at most' or 'at least', as in "
                 f"{{{self.measure.method_kind}: {self.measure.method_name}, at most: 0.05}}."
@@ -59,7 +59,7 @@ class Gate(PrivacyModel):
 
     @property
     def protects(self) -> bool:
-        """True if the bound keeps a risk on its better side, and away from the worst that the measure can find."""
+        """True if the bound keeps a risk on its better side, and away from the worst possible figure."""
         if self.measure.method_kind != "risk":
             return False
         low, high = self.measure.limits
@@ -68,11 +68,11 @@ class Gate(PrivacyModel):
 
     @property
     def missing(self) -> Any:
-        """Reading of missing cells that the measure names; None if it names none."""
+        """The reading of missing cells that the measure names; None if it names none."""
         return getattr(self.measure, "missing", None)
 
     def reading(self, missing: MissingCells) -> "Gate":
-        """The same bound where a missing cell matches what is given, unless the measure says otherwise."""
+        """The same bound under a reading of missing cells, unless the measure names its own."""
         if getattr(self.measure, "missing", missing) is not None:
             return self
         return replace(self, measure=replace(self.measure, missing=missing))  # type: ignore[type-var] # a dataclass
@@ -82,15 +82,15 @@ class Gate(PrivacyModel):
         return {word: getattr(self, name) for word, name in BOUNDS.items() if getattr(self, name) is not None}
 
     def as_spec(self) -> Spec:
-        """The mapping of which `requirement` makes it again."""
+        """The mapping from which `requirement` makes it again."""
         spec = spec_of(self.measure)
         return {self.measure.method_kind: spec.pop("method"), **spec, **self.as_mapping()}
 
     def verdict_on(self, pair: TablePair) -> Verdict:
-        """The verdict on a released table, on its cells as they stand or once they are filled in, whichever is worst.
+        """The verdict on a released table, with its cells as they stand or filled in, whichever is worse.
 
-        Measures that count classes do so on the closure. The bound must hold for whoever knows the laws of the
-        original, too, of which no figure is told.
+        Measures that count classes do so on the closure. The bound must also hold for whoever knows the laws of the
+        original; no figure of that is told.
         """
         worst = self.judge(pair)
         for records in () if not pair.closure.filled else (pair.released, *pair.closure.stages[:-1]):
@@ -106,7 +106,7 @@ class Gate(PrivacyModel):
         return worst
 
     def _worse(self, first: Verdict, second: Verdict) -> bool:
-        """True if the figure of a verdict is nearer to the bound than that of another, or there is none."""
+        """True if the figure of a verdict is nearer to the bound than that of another, or one has no figure."""
         if first.achieved is None or second.achieved is None:
             return True
         return first.achieved > second.achieved if self.at_most is not None else first.achieved < second.achieved
@@ -142,7 +142,7 @@ class Gate(PrivacyModel):
         )
 
     def _end(self, finding: Finding) -> float | None:
-        """The end of the figure's interval that the bound is put on."""
+        """The end of the figure's interval to which the bound applies."""
         if finding.value is None or finding.interval is None:
             return finding.value
         return finding.interval.high if self.at_most is not None else finding.interval.low
@@ -155,7 +155,7 @@ class Gate(PrivacyModel):
 
 
 def with_reading(method: Any, missing: MissingCells) -> Any:
-    """The same step's method, what it requires of figures read so wherever it does not say how."""
+    """A step's method, with a reading of missing cells filled in wherever its bounds on figures name none."""
     if missing == getattr(method, "missing", "equal"):
         return method  # as it reads them anyway
     required = getattr(method, "requirements", ())
@@ -176,4 +176,4 @@ def requirement(item: Any) -> PrivacyModel:
 
 
 Required = Annotated[PrivacyModel, BeforeValidator(requirement, json_schema_input_type=str | Spec), Method("privacy")]
-"""A requirement among the parameters of a method."""
+"""A requirement as a parameter of a method."""

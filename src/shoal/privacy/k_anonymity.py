@@ -17,7 +17,7 @@ from shoal.vocabulary.facts import ByLabel
 from shoal.vocabulary.prelude import ColumnName, Columns, Ge, OfOriginal, OfRelease, Scales, method, of_release
 
 UNITS = "units"
-"""What is counted in each class beside its records: households, or values of an identifier."""
+"""Name of the count of units in each class: households, or values of an identifier."""
 
 
 def _some(columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -42,17 +42,16 @@ class KAnonymity(ClassModel):
         The columns whose combinations are counted; by default all quasi-identifiers. Naming fewer states a
         weaker requirement, and the verdict says so.
     missing
-        What a missing cell matches. `equal`: another missing cell and nothing else, so that records fall
-        into equivalence classes. `wildcard`: every value, as after local suppression in sdcMicro; an
+        What a missing cell matches. `equal`: another missing cell and nothing else, so that records form
+        equivalence classes. `wildcard`: every value, as after local suppression in sdcMicro; an
         intruder who knows the missing value could then be wrong about whom a record belongs to, but only by
         records with missing cells. `nothing`: a record with a missing cell counts for no other record, while
         its own visible cells must agree with k - 1 complete records.
     unit
-        What is counted: records; households, because k records of one family hide nobody; or the values of an
+        Unit that is counted: records; households, because k records of one family hide nobody; or the values of an
         identifier of the original, by its name, because k records of one patient hide nobody either. Households need
-        the household column in the table, an identifier that is not released the original at hand; both need
-        classes in the plain sense (`missing: equal`). A missing value may be one that its class has already, and
-        counts for none.
+        the household column in the table, and an identifier that is not released needs the original; both need
+        equivalence classes (`missing: equal`). A missing value counts for none, since its class may already have it.
     """
 
     scales: ClassVar[Scales] = "classes"
@@ -136,7 +135,7 @@ class KAnonymity(ClassModel):
         )
 
     def _sentence(self, classes: int, small: int, short: int, smallest: int | None) -> str:
-        """The verdict in words; of `classes`, `small` with `short` records in all are too small."""
+        """The verdict in words; `small` of the `classes`, with `short` records in all, are too small."""
         if smallest is None:
             return "The table has no records, so no one can be singled out."
         if smallest >= self.k:
@@ -190,11 +189,11 @@ class KAnonymity(ClassModel):
         )
 
     def _units(self) -> str:
-        """What is counted, where it is not records."""
+        """Name of the counted units other than records."""
         return "households" if self.unit == "household" else f"values of '{self.unit}'"
 
     def _uncounted(self) -> str:
-        """Why nothing was counted."""
+        """The reason why nothing was counted."""
         if self.unit == "household":
             return "The table has no column with the role household, so households cannot be counted."
         return (
@@ -203,7 +202,7 @@ class KAnonymity(ClassModel):
         )
 
     def _name(self) -> str:
-        """A weaker requirement than that of the literature bears its condition in its name."""
+        """The name of the requirement; one that is weaker than in the literature includes its condition."""
         on = "" if self.columns is None else f" on {', '.join(self.columns)}"
         reading = "" if self.missing == "equal" else f", {MEANING[self.missing]}"
         of = "" if self.unit == "record" else f" of {self._units()}"

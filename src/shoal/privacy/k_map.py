@@ -12,20 +12,20 @@ from shoal.vocabulary.prelude import ColumnName, Ge, NoFigure, Scales, TablePath
 
 @method("k-map", title="k-map", source="Sweeney (2002); El Emam & Dankar (2008)", example={"k": 3})
 class KMap(PrivacyModel):
-    """Every released record may be of at least k people of the population.
+    """Every released record matches at least k people of the population.
 
-    The people are counted in a table of the population, where there is one: those each of whose quasi-identifiers is
-    among the values that the record's label stands for. Without one the number is estimated by the sum of the sampling
-    weights of the records that match, and the verdict says so.
+    A person matches a record if each quasi-identifier of the person is among the values that the record's label stands
+    for. People are counted in a table of the population, if there is one. Otherwise their number is estimated by the
+    sum of the sampling weights of the matching records, and the verdict says so.
 
     Parameters
     ----------
     k
-        Fewest people.
+        Fewest people whom a record matches.
     population
         The population, with the columns that are quasi-identifiers here: a path, a data frame, Microdata or Records.
     count
-        The column of the population that says how many people a row stands for; one each by default.
+        The column of the population with the number of people that a row stands for; one each by default.
     missing
         What a missing cell matches: a missing cell (`equal`), every value (`wildcard`) or nothing (`nothing`).
     """
@@ -76,18 +76,18 @@ class KMap(PrivacyModel):
         )
 
     def candidates(self, pair: TablePair) -> Candidates:
-        """Whom the released records may be of; without a population, with a missing cell matching every value.
+        """People whom the released records match; without a population, a missing cell matches every value.
 
-        NoFigure if nobody can be counted.
+        Raises NoFigure if nobody can be counted.
         """
         if self.population is None:
             return Candidates.of_sample(pair.released, self._weights(pair))
         return Candidates.of(pair, self.population, self.count, self.missing)
 
     def people(self, pair: TablePair) -> Floats:
-        """Shape (n,); people of each released record.
+        """Shape (n,); number of people whom each released record matches.
 
-        NoFigure if nobody can be counted.
+        Raises NoFigure if nobody can be counted.
         """
         released = pair.released
         if self.population is None:

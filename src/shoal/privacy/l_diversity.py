@@ -39,9 +39,9 @@ class LDiversity(ClassModel):
     l
         Diversity required; for the recursive kind it is rounded up to a whole number.
     kind
-        Which of the three.
+        One of the three.
     c
-        For the recursive kind only.
+        Constant c of the recursive kind.
 
     Notes
     -----
@@ -75,7 +75,7 @@ class LDiversity(ClassModel):
 
 
 def least_diverse(occurrences: Occurrences) -> Occurrences:
-    """The same with the missing values of every class filled in with the most frequent value that it has."""
+    """The occurrences with the missing values of every class filled in by its most frequent value."""
     lacking = occurrences.values == occurrences.missing
     if not lacking.any():
         return occurrences

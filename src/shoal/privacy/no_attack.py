@@ -13,17 +13,17 @@ from shoal.vocabulary.prelude import Ge, Gt, Scales, Setting, method, of_release
 
 @method("no-attack", title="No attack pays", source="Wan et al. (2015)", example={"gain": 8.0})
 class NoAttack(ClassModel):
-    """In every class an attacker who picks one record at random gains no more than the attempt costs.
+    """In every class, an attacker who picks a record at random gains no more than the attempt costs.
 
-    Someone who looks for a person in a class of c records finds the right one with probability 1 / c, so the attack
-    pays gain / c - cost; the model asks that this is at most 0.
+    Whoever looks for a person in a class of c records finds the right one with probability 1 / c, so the attack pays
+    gain / c - cost; the model requires that this is at most 0.
 
     Parameters
     ----------
     gain
-        Of the attacker by one record found.
+        The attacker's gain from one record found.
     cost
-        Of one attack.
+        Cost of one attack.
     """
 
     scales: ClassVar[Scales] = "classes"
@@ -34,7 +34,7 @@ class NoAttack(ClassModel):
 
     @property
     def smallest(self) -> int:
-        """The least class that is worth no attack."""
+        """The smallest class that is not worth an attack."""
         return max(int(np.ceil(self.gain / self.cost * (1 - 1e-12))), 1)
 
     def group_limits(self, records: Records) -> GroupLimits:

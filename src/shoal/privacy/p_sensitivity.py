@@ -22,9 +22,9 @@ class PSensitivity(ClassModel):
     Parameters
     ----------
     p
-        Number of different values. A missing value is none.
+        Number of different values. A missing value counts for none.
     k
-        Smallest class; 1 leaves it free.
+        Smallest class size; 1 for no limit.
     """
 
     scales: ClassVar[Scales] = "classes"

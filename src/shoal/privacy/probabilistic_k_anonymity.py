@@ -1,8 +1,8 @@
-"""Probabilistic k-anonymity (Soria-Comas & Domingo-Ferrer 2012): what the construction of a release proves of it.
+"""Probabilistic k-anonymity (Soria-Comas & Domingo-Ferrer 2012), proved from the construction of a release.
 
-*Definition 1* asks that nobody links a person to the right record with a probability above 1/k, whatever external
-information they have. No attack that fails shows that, and no finished table does: whether cells were dealt out anew
-is a matter of how they came about. So the proof rests on what the steps of the run did, and on nothing else.
+*Definition 1* requires that nobody links a person to the right record with a probability above 1/k, whatever external
+information they have. Neither a failed attack nor a finished table shows that: whether cells were dealt out anew
+depends on how they came about. So the proof rests only on what the steps of the run did.
 
 Some columns are *known* to the intruder: the quasi-identifiers, unless the parameter `known` names others, and always
 the household, for everybody knows who lives with whom. A replacement *deals a column out anew* inside groups if, given
@@ -18,18 +18,18 @@ Two ways of dealing give a release with one and the same law once its order is s
 - every other released column was, in groups of k or more: the known values stand where they stood, and what stands
   beside them belongs to any member of the group.
 
-Neither way proves anything by itself if the groups tell which cells belonged together. They do not where each step
-formed its groups on columns dealt out alone, or on columns that stay alone; they do where it formed them on both, as
-groups that are t-close do (`shoal.judges.exchange`). Then the claim holds for intruders alone who do not know how the
-groups were formed, and it is not proved. Nor is it where cells of one person were dealt out side by side, so that who
-knows one of them finds the others.
+Neither way proves anything by itself if the groups reveal which cells belonged together. They do not if each step
+formed its groups only on columns that are dealt out, or only on columns that stay. They do if it formed them on both,
+as with groups that must be t-close (`shoal.judges.exchange`). The claim then holds only against intruders who do not
+know how the groups were formed, and it is not proved. Nor is it proved if cells of one person were dealt out side by
+side, so that whoever knows one of them finds the others.
 
 A column that is constant in the release, or in every group before and after, does not tell the members of a group
-apart, whatever was done with it. Whoever knows more than is assumed is not covered: so the verdict's name says what is
-assumed known, and its sentence which released columns are not.
+apart, whatever was done with it. The proof does not cover an intruder who knows more than is assumed: the verdict's
+name lists the columns assumed known, and its sentence the released columns that are not.
 
-Linkage attacks are measured all the same. They prove nothing; but an attacker who is right more often than the proof
-allows (by the interval at 95 %, widened for the number of attackers tried) refutes what a method says of itself.
+Linkage attacks are measured all the same. They prove nothing, but an attacker who is right more often than the proof
+allows (by the interval at 95 %, widened for the number of attackers tried) refutes a method's claim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,10 +54,10 @@ from shoal.vocabulary.prelude import Columns, Fact, Facts, Ge, OfPlan, Scales, m
 CONFIDENCE = 0.95
 
 MOST_PAIRED = 12
-"""Up to so many columns each pair is attacked by itself: 66 pairs."""
+"""Most columns of which every pair is attacked by itself: 66 pairs."""
 
 ATTACKED = 2000
-"""Records that each attacker tries, drawn at random: enough for an interval of +-2 %."""
+"""Number of records that each attacker tries, drawn at random: enough for an interval of +-2 %."""
 
 
 @method(
@@ -67,7 +67,7 @@ ATTACKED = 2000
     example={"k": 3},
 )
 class ProbabilisticKAnonymity(PrivacyModel):
-    """Who knows some columns of everybody links no person to the right record with a probability above 1/k.
+    """Whoever knows some columns of everybody links no person to the right record with probability above 1/k.
 
     Proved from what the steps of the run did: every known column, or every other released one, was dealt out anew in
     groups of at least k released records, or tells nothing; and the groups were formed on columns dealt out alone or on
@@ -115,8 +115,8 @@ class ProbabilisticKAnonymity(PrivacyModel):
         Parameters
         ----------
         dealt
-            Columns that were dealt out anew inside the groups of `partition`, each by itself. No table shows that: it
-            is the word of whoever asks, as in a release it is that of the run.
+            Columns that were dealt out anew inside the groups of `partition`, each by itself. No table shows that: the
+            caller vouches for it, as the run does for a release.
         formed_on
             Columns on which the groups were formed; any of the table if not given.
         """
@@ -158,7 +158,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
         return self._from_known(names, dealing, others, self._measured(pair, known))
 
     def _dealing(self, pair: TablePair, moved: tuple[str, ...], known: tuple[str, ...]) -> "_Dealing":
-        """How some columns were dealt out anew, and what shows of it where groups are large enough to matter."""
+        """The dealing of some columns, and a sign of it in the release if groups are large enough to matter."""
         dealing = _dealt_out(pair, moved, pair.dealt or {})
         if dealing.kept or dealing.smallest < self.k:
             return dealing
@@ -208,7 +208,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
         return self._verdict(names, holds, achieved, " ".join(sentences), facts)
 
     def _measured(self, pair: TablePair, names: tuple[str, ...]) -> ByLabel:
-        """The most successful intruder. Their samples are the same every time: no verdict depends on luck."""
+        """The most successful intruder, with the same samples every time: no verdict depends on luck."""
         best: ByLabel = {}
         attackers = _attackers(names)
         for known, metric, direction in attackers:
@@ -245,11 +245,11 @@ class ProbabilisticKAnonymity(PrivacyModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dealing:
-    """How some columns were dealt out anew."""
+    """A dealing of some columns: cells dealt out anew inside groups."""
 
-    # Released records of the smallest group; 1 if some columns were not, or if the groups tell cells apart
+    # Released records of the smallest group; 1 if some columns were not dealt out, or if the groups tell cells apart
     smallest: int
-    kept: tuple[str, ...]  # Columns that were not, and tell records of one group apart
+    kept: tuple[str, ...]  # Columns that were not dealt out, and tell records of one group apart
     groups: Partition  # The groups whose members share all groups in which the columns were dealt out
     # How an exchange of cells inside the groups would show in the release; None if it would not
     shown: Shown | None = None
@@ -322,15 +322,15 @@ def _constant(pair: TablePair, name: str, groups: Partition) -> bool:
 
 
 def _attackers(names: tuple[str, ...]) -> list[tuple[tuple[str, ...], Metric, Direction]]:
-    """By which columns, with which metric and in which direction intruders link."""
+    """Columns, metric and direction of each linkage attack."""
     together: list[tuple[tuple[str, ...], Metric, Direction]] = [(names, m, d) for m in METRICS for d in DIRECTIONS]
     return together + [(known, METRICS[0], direction) for known in _subsets(names) for direction in DIRECTIONS]
 
 
 def _subsets(names: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Sets of columns that an intruder may know or heed alone: each one, each pair, all but one.
+    """Sets of columns that an intruder may know or use alone: each one, each pair, all but one.
 
-    Columns that were changed little give people away though all columns together do not: the others only lead astray.
+    A column that was changed little may identify people although all columns together do not: the others only mislead.
     """
     single = [(name,) for name in names]
     pairs = list(combinations(names, 2)) if len(names) <= MOST_PAIRED else []

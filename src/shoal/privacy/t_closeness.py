@@ -30,11 +30,11 @@ class TCloseness(ClassModel):
     t
         Largest distance allowed, itself included.
     distance
-        How ordered columns are read: "distinct" with one bin for each distinct value (what a release is
-        checked with), "rank" with one bin for each record, a tied value's mass spread over its block. Under
-        both, nominal columns use their hierarchy where they have one and equal distances otherwise. "equal"
-        treats every column as nominal; "hierarchical" refuses nominal columns without a hierarchy. A released column
-        has the hierarchy of the plan as long as all of its values are leaves.
+        Ground distance. For ordered columns "distinct" has one bin for each distinct value (a release is checked with
+        it), "rank" one bin for each record, a tied value's mass spread over its block. Under both, nominal columns use
+        their hierarchy, or equal distances without one. "equal" treats every column as nominal; "hierarchical" refuses
+        nominal columns without a hierarchy. A released column has the hierarchy of the plan as long as all of its
+        values are leaves.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""A release as a value, what of it stands in evidence.json, and a refusal."""
+"""A release as a value, and a refusal."""
 
 from shoal.release.refusal import Advice, NotProved
 from shoal.release.value import (

@@ -1,4 +1,4 @@
-"""Account: what the reports tell of a release, gathered while the original is at hand."""
+"""The account of a release for its reports, gathered while the original is at hand."""
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,14 +33,14 @@ from shoal.vocabulary.parameters import columns_named_by
 from shoal.vocabulary.registry import Entry, build, load, registered
 
 PACKAGES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
-"""Whose versions a record names: those that figures and files depend on."""
+"""Packages whose versions a record names: figures and files depend on them."""
 
 SOLE = ("identifier", "household")
-"""Roles of columns in which everyone has a value of their own, so that they make no picture."""
+"""Roles of columns with a value of their own for each person or household, which make no picture."""
 
 
 def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tuple[str, ...]) -> Account:
-    """What reports tell of a plan carried out on a whole table; parameters as for `shared_account`."""
+    """The account of a plan carried out on a whole table; parameters as for `shared_account`."""
     plan, released = done.plan, done.released
     classes_before = ClassProfile.of(done.before, plan.reading)
     imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
@@ -84,20 +84,20 @@ def shared_account(
     alone_by: Callable[[tuple[str, ...], tuple[str, ...]], int],
     packages: tuple[str, ...] = (),
 ) -> Account:
-    """What reports tell of any plan carried out, whole or in parts.
+    """The account of a plan carried out, on a whole table or in parts.
 
     Parameters
     ----------
     tables
         The original and the released records, or a sample of both, and the original record of each released one.
     withheld
-        What stands in the plan where cells may stand, and not in the release.
+        Texts and numbers of the plan to withhold from the public (`shoal.plan.publication.hidden_cells`).
     exact
-        Measures whose figures are published as they are.
+        Measures whose exact figures are published.
     alone_by
-        Counts the released records whose values of some columns, and of some further ones, no other record has.
+        Counts the released records that are unique on some columns together with some further ones.
     packages
-        Whose versions matter beside those of `PACKAGES`.
+        Packages whose versions matter in addition to `PACKAGES`.
     """
     original, released, place = tables
     keys = released.quasi_identifiers
@@ -130,14 +130,14 @@ def shared_account(
 
 
 def record_of(account: Account, evidence: Evidence, plan: Plan, engine: str, table: Mapping[str, Any]) -> Record:
-    """What is needed to make a release again; private.
+    """The content of record.json, from which the release can be made again; private.
 
     Parameters
     ----------
     plan
-        As it was given, before files that it names were read.
+        The plan as given, before files that it names were read.
     table
-        What identifies the table that came in.
+        Identification of the input table.
     """
     return {
         "version": RECORD_VERSION,
@@ -162,19 +162,19 @@ def _odd_values(done: Outcome) -> dict[str, dict[str, int]]:
 
 
 def versions_of(packages: Iterable[str]) -> dict[str, str]:
-    """Of this package, of Python and of some packages."""
+    """Versions of this package, of Python and of some other packages."""
     own = {"shoal": shoal.__version__, "python": platform.python_version()}
     return own | {name: _version(name) for name in packages}
 
 
 @cache
 def _version(package: str) -> str:
-    """Read once in a process, for the whole description of a package is read with it."""
+    """The version of a package, read once in a process: it is read with the whole description of the package."""
     return version(package)
 
 
 def alone(released: Records, names: Sequence[str], beside: Sequence[str] = ()) -> int:
-    """The records whose values of some columns, and of some further ones, no other record has."""
+    """Number of records that are unique on some columns together with some further ones."""
     every = tuple(dict.fromkeys((*beside, *names)))
     if any(released[name].inexact for name in every):
         return int((np.bincount(released.alike(every)) == 1).sum())
@@ -182,19 +182,19 @@ def alone(released: Records, names: Sequence[str], beside: Sequence[str] = ()) -
 
 
 def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Each of the columns that left as they came, and all together, as everybody knows them and as they are known here.
+    """Each unchanged column, and all of them together: as the plan shows, and as this table shows.
 
     Parameters
     ----------
     columns
-        Those that the plan leaves as they are, and those that are as they were.
+        Columns that the plan leaves alone, and columns whose cells turned out the same.
     """
     singles = dict.fromkeys((name,) for names in columns for name in names)
     return list(singles | dict.fromkeys(tuple(names) for names in columns if len(names) > 1))
 
 
 def _bought_everywhere(done: Outcome) -> bool:
-    """Whether differential privacy was spent on every released column, which is a guarantee without a requirement."""
+    """True if differential privacy was spent on every released column: a guarantee without a requirement."""
     bought = {name for account in done.accounts for loss in losses(account.facts) for name in loss.columns}
     return set(done.released.names()) <= bought
 
@@ -216,7 +216,7 @@ def _column(done: Outcome, name: str, withheld: set[str]) -> ColumnAccount:
 def column_account(
     plan: Plan, original: Records, released: Variable, withheld: set[str], place: Longs | None = None
 ) -> ColumnAccount:
-    """How the records spread over a released column, and over the original one.
+    """Distribution of the records over a released column, and over the original one.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def column_account(
 
 
 def _profiles(done: Outcome) -> tuple[ClassProfile, ...]:
-    """How many records share their quasi-identifiers, by the plan's reading of missing cells and by the strict one."""
+    """Class sizes by quasi-identifiers, under the plan's reading of missing cells and under `equal`."""
     if _stands_for_nobody(done):
         return ()
     records = done.closure.records
@@ -247,16 +247,16 @@ def _profiles(done: Outcome) -> tuple[ClassProfile, ...]:
 
 
 def _stands_for_nobody(done: Outcome) -> bool:
-    """Whether all quasi-identifiers were made anew, so that no class of released records hides anyone."""
+    """True if all quasi-identifiers were drawn anew, so that no class of released records hides anyone."""
     names = done.released.quasi_identifiers
     return bool(names) and set(names) <= set(done.pair.made_anew)
 
 
 def _reached(done: Outcome) -> Iterator[Reached]:
-    """The levels that the release has of the models that every release reports, as written and filled in: the worse.
+    """Levels of the privacy models that every release reports: the worse of the table as written and as filled in.
 
-    Where cells lack and the plan reads them otherwise, a model that reads them comes by the plan's reading and then by
-    the strict one, so that no level reached contradicts what was proved.
+    Where cells are missing and the plan does not read them as `equal`, a model that reads them is reported under the
+    plan's reading and under `equal`, so that no level contradicts what was proved.
     """
     if not done.released.quasi_identifiers or _stands_for_nobody(done):
         return
@@ -271,7 +271,7 @@ def _reached(done: Outcome) -> Iterator[Reached]:
 
 
 def _judgements(model: PrivacyModel, pair: TablePair) -> Iterator[Verdict]:
-    """On a release as written, and as filled in."""
+    """Verdicts on a release as written, and as filled in."""
     return map(model.judge, (pair, *pair.stages))
 
 
@@ -296,12 +296,12 @@ def level(model: PrivacyModel, verdicts: Iterable[Verdict], title: str) -> Itera
 
 
 def _moving_gaps(done: Outcome) -> list[StepAccount]:
-    """The accounts of what may have put missing cells elsewhere."""
+    """Accounts of the steps that may have moved missing cells."""
     return [a for a in done.accounts if a.place is None or not done.plan.steps[a.place].leaves_gaps]
 
 
 def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
-    """Columns that the plan changes, or may change, as everybody sees who reads it."""
+    """Columns that the plan changes or may change, as any reader of the plan can see."""
     schema = plan.schema
     touched = {name for account in accounts for name in account.columns}
     for step in plan.steps:
@@ -312,7 +312,7 @@ def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
 
 
 def unchanged(original: Records, released: Records, place: Longs) -> Iterator[str]:
-    """Columns whose cells are those of the original; whoever knows them can find the record by them.
+    """Columns whose cells are those of the original; whoever knows these can find the record.
 
     `place`: shape (n',); the original record of each released one.
     """
@@ -324,7 +324,7 @@ def unchanged(original: Records, released: Records, place: Longs) -> Iterator[st
 
 
 def _differing(before: Variable, after: Variable) -> Bools:
-    """Shape (n,); where a cell is not what it was. Numbers and labels are never the same cells."""
+    """Shape (n,); True where a cell differs from the original one. A number never equals a label."""
     if before.continuous != after.continuous:
         return ~(before.missing & after.missing)
     if before.continuous:

@@ -1,4 +1,4 @@
-"""Advice: what would help a requirement that does not hold, computed where that can be."""
+"""Advice on requirements that do not hold, computed where possible."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from shoal.run.carry_out import Outcome
 from shoal.vocabulary.errors import in_digits, plural
 
 MOST = 3
-"""Columns that are named to be left out."""
+"""Most columns whose removal is suggested."""
 
 FOR_PEOPLE = (
     "Blank cells until it holds (mask: suppress, with this one under the step's requirements, and missing: wildcard in "
@@ -20,12 +20,12 @@ FOR_PEOPLE = (
 
 
 def advice_on(done: Outcome, verdicts: Sequence[Verdict]) -> tuple[Advice, ...]:
-    """What would help the verdicts that do not hold.
+    """Advice on the verdicts that do not hold.
 
     Parameters
     ----------
     verdicts
-        Of the plan's requirements, in order, and after them of its rules.
+        Verdicts on the plan's requirements, in order, followed by those on its rules.
     """
     models = [*done.plan.requirements, *[None] * len(verdicts)]
     failed = [(model, verdict) for model, verdict in zip(models, verdicts) if not verdict.holds]
@@ -34,7 +34,7 @@ def advice_on(done: Outcome, verdicts: Sequence[Verdict]) -> tuple[Advice, ...]:
 
 def _remedies(done: Outcome, model: PrivacyModel | None, verdict: Verdict) -> Iterator[Advice]:
     if model is None:
-        return  # of a rule of the data nothing is computed
+        return  # no advice is computed for an edit rule
     if not verdict.protects:
         yield general_advice(verdict)
         yield _explore(verdict)
@@ -56,7 +56,7 @@ def _explore(verdict: Verdict) -> Advice:
 
 
 def _for_classes(done: Outcome, model: KAnonymity, verdict: Verdict) -> Iterator[Advice]:
-    """Larger groups, fewer columns, fewer records: each with what is left below k."""
+    """Advice to form larger groups, drop columns or drop records, each with the number of records left below k."""
     records = (done.closure.informed or done.closure).records
     keys = records.quasi_identifiers if model.columns is None else model.columns
 
@@ -87,7 +87,7 @@ def _for_classes(done: Outcome, model: KAnonymity, verdict: Verdict) -> Iterator
 
 
 def _for_units(done: Outcome, model: KAnonymity, verdict: Verdict) -> Iterator[Advice]:
-    """Groups of the values of an identifier, or this requirement in the steps that take one."""
+    """Advice to group the values of the identifier, or to give this requirement to the steps that take one."""
     for step in done.plan.steps:
         if isinstance(step, PartitionStep) and step.unit != model.unit and step.method.by_household:
             remedy = f"Say unit: {model.unit} in the step {step.name}, which then forms groups of its values."
@@ -100,7 +100,7 @@ def _for_units(done: Outcome, model: KAnonymity, verdict: Verdict) -> Iterator[A
 
 
 def _larger_groups(done: Outcome, requirement: str, k: int | None) -> Iterator[Advice]:
-    """A larger k for the steps that have one, where theirs may be too small."""
+    """Advice to raise k in the steps whose k may be too small."""
     for step in done.plan.steps:
         chosen = getattr(step.method, "k", None)
         if isinstance(chosen, int) and (k is None or chosen < k):

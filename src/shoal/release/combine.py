@@ -39,11 +39,11 @@ class Combined:
     within, between
         Mean of the copies' variances, and variance between their estimates.
     degrees_of_freedom
-        Of Student's distribution; infinite where the copies agree exactly.
+        Degrees of freedom of Student's distribution; infinite where the copies agree exactly.
     low, high
-        Ends of the interval at the confidence asked for.
+        Ends of the interval at the given confidence.
     copies
-        m.
+        Number of copies, m.
     """
 
     estimate: Floats
@@ -71,19 +71,19 @@ def combine(
     sizes: tuple[int, int] | None = None,
     confidence: float = 0.95,
 ) -> Combined:
-    """Combine what m synthetic copies of a table say.
+    """Combine the estimates from m synthetic copies of a table.
 
     Parameters
     ----------
     estimates, variances
-        Shape (m, ...); each copy's estimate and the variance that it has as if the copy were real data.
+        Shape (m, ...); each copy's estimate, and its variance computed as if the copy were real data.
     synthesis
-        How the copies came about: see the module.
+        Kind of synthesis, `partial` or `full`: see the module.
     sizes
         Numbers of records of a copy and of the original; needed only where `full` synthesis gives a negative
         variance.
     confidence
-        Of the interval, in (0, 1).
+        Confidence of the interval, in (0, 1).
 
     Raises
     ------
@@ -142,7 +142,7 @@ def combine_tables(
     tables
         The copies, in whatever form `estimate` takes.
     estimate
-        Gives the estimate and its variance on one table.
+        Computes the estimate and its variance on one table.
     rules
         As for `combine`.
     """

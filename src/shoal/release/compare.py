@@ -1,4 +1,4 @@
-"""Compare: several releases of one table side by side."""
+"""Several releases of one table side by side."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,8 +20,8 @@ from shoal.vocabulary.errors import DataError, FileError, plural, quoted
 from shoal.vocabulary.registry import registered
 
 OTHER_CELLS = (
-    "The releases were made from tables with different cells, or described otherwise. Figures say something side by "
-    "side only where the tables are the same."
+    "The releases were made from tables with different cells, or with columns described differently. Figures can be "
+    "compared only between releases of one table."
 )
 
 FINITE = ConfigDict(allow_inf_nan=False)
@@ -29,7 +29,7 @@ FINITE = ConfigDict(allow_inf_nan=False)
 
 @with_config(FINITE)
 class ComparedRequirement(TypedDict):
-    """What of a requirement is compared."""
+    """Layout of a requirement in an evidence.json, as far as it is compared."""
 
     requirement: str
     achieved: float | None
@@ -39,7 +39,7 @@ class ComparedRequirement(TypedDict):
 
 @with_config(FINITE)
 class ComparedFigure(TypedDict):
-    """What of a measure is compared."""
+    """Layout of a measure in an evidence.json, as far as it is compared."""
 
     measure: str
     title: str
@@ -48,8 +48,8 @@ class ComparedFigure(TypedDict):
 
 
 @with_config(FINITE)
-class Compared(TypedDict):
-    """What of an evidence.json is compared: the same in both versions of it."""
+class ComparedEvidence(TypedDict):
+    """Layout of an evidence.json, as far as it is compared: the same in both versions of it."""
 
     version: Literal[1, 2]
     records: int
@@ -59,12 +59,12 @@ class Compared(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputTable:
-    """What a record says of the table that came in.
+    """Identification of the input table in a record.
 
     Parameters
     ----------
     digests
-        What its file, and its cells, hash to.
+        Hashes of its file and of its cells.
     """
 
     records: int
@@ -73,12 +73,12 @@ class InputTable:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "InputTable":
-        """From the content of record.json.
+        """The identification from the content of record.json.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            If it does not say.
+            If it is missing or malformed.
         """
         table, columns = record["input"], record["plan"]["columns"]
         if not isinstance(table["records"], int) or not isinstance(columns, Mapping):
@@ -100,9 +100,9 @@ class Comparison:
     evidence
         Content of evidence.json by the name of the release.
     private
-        Whether the figures are those of private evidence.
+        True if the figures come from private evidence.
     note
-        What to mind; empty where there is nothing.
+        Caution for the reader; empty where none is needed.
     """
 
     evidence: Mapping[str, Comparable] = field(repr=False)
@@ -123,7 +123,7 @@ class Comparison:
         return comparison_page(self.evidence, private=self.private)
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a figure, one column a release; a bound stands as its number, and `best` has the best ones' names."""
+        """One row a figure, one column a release; a bound is given by its number, `best` names the best releases."""
         rows = self.rows
         plain = {"group": pl.String, "figure": pl.String, "better": pl.String}
         return pl.DataFrame(
@@ -161,13 +161,13 @@ class Comparison:
 
 
 def compare(*releases: Release | str | Path) -> Comparison:
-    """Set several releases of one table side by side: what was required, levels reached, risk and loss.
+    """Set several releases of one table side by side: requirements, levels reached, risk and loss.
 
     Parameters
     ----------
     releases
-        Releases, or their directories. Where all directories have their private folders, and where releases are
-        given as values, the figures are private ones; otherwise those of release/evidence.json.
+        Releases, or their directories. Figures are private if releases are given as values, or if all directories
+        have their private folders; otherwise they are those of release/evidence.json.
 
     Raises
     ------
@@ -181,7 +181,10 @@ def compare(*releases: Release | str | Path) -> Comparison:
     folders = [Path(release) for release in releases if not isinstance(release, Release)]
     private = all((folder / "private" / "evidence.json").is_file() for folder in folders)
     if not private and len(folders) < len(releases):
-        raise FileError("A release in memory is private, and a directory has no private folder. Compare one kind only.")
+        raise FileError(
+            "A release in memory has private figures, and a directory without a private folder only public ones. "
+            "Compare releases of one kind."
+        )
     evidence: dict[str, Comparable] = {}
     tables: dict[str, InputTable] = {}
     for number, release in enumerate(releases, 1):
@@ -201,15 +204,15 @@ def compare(*releases: Release | str | Path) -> Comparison:
 
 
 def checked(name: str, content: Any) -> Comparable:
-    """The content of an evidence.json, if it is one; what earlier versions do not say of what is compared is filled in.
+    """The content of an evidence.json, with defaults for compared fields that earlier versions lack.
 
     Raises
     ------
     FileError
-        If it is none, or one of a version that is not known.
+        If it is no evidence.json, or one of an unknown version.
     """
     try:
-        TypeAdapter(Compared).validate_python(content)
+        TypeAdapter(ComparedEvidence).validate_python(content)
     except ValidationError:
         raise FileError(
             f"'{name}' cannot be compared: its evidence.json is damaged, or of a later version of shoal. "
@@ -239,16 +242,16 @@ def _table_of(path: Path) -> InputTable:
 
 
 def _refuse_other_tables(tables: Mapping[str, InputTable]) -> None:
-    """Refuse releases of tables that differ in shape."""
+    """Refuse to compare releases of tables that differ in number of records or in columns."""
     for name, table in tables.items():
         first, other = next(iter(tables.items()))
         if (table.records, table.columns) != (other.records, other.columns):
             what = (
-                f"the one has {plural(other.records, 'record')}, the other {table.records:,}"
+                f"one has {plural(other.records, 'record')}, the other {table.records:,}"
                 if table.records != other.records
                 else (f"only one has the columns {quoted(sorted(table.columns ^ other.columns))}")
             )
             raise FileError(
                 f"'{first}' and '{name}' are releases of different tables: {what}. Figures of different "
-                f"tables say nothing side by side; compare releases of one table."
+                f"tables cannot be compared. Name releases of one table."
             )

@@ -1,4 +1,4 @@
-"""Dossier: the evidence of a release in the order in which regulators ask."""
+"""Dossier: the evidence of a release in the order of a regulator's questions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ FORMATS: Mapping[str, Callable[[EvidenceFile, str], bytes]] = {
     ".html": lambda content, source: dossier_page(content, source).encode(),
     ".docx": dossier_document,
 }
-"""What makes the file, by its ending."""
+"""Makers of the file, by its ending."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +27,9 @@ class Dossier:
     Parameters
     ----------
     content
-        What its evidence.json holds.
+        Content of its evidence.json.
     source
-        The file to which the statements point.
+        Name of the file to which statements refer.
     """
 
     content: EvidenceFile = field(repr=False)
@@ -41,16 +41,16 @@ class Dossier:
         Raises
         ------
         FileError
-            If the ending is another.
+            If the file has another ending.
         MissingDependency
             If python-docx is needed and not installed.
         """
         target = Path(path)
         if target.suffix.lower() not in FORMATS:
-            raise FileError(f"A dossier ends in .html or .docx; got '{target.name}'. Name it so.")
-        made = FORMATS[target.suffix.lower()](self.content, self.source)
+            raise FileError(f"The file of a dossier must end in .html or .docx; got '{target.name}'. Rename it.")
+        document = FORMATS[target.suffix.lower()](self.content, self.source)
         with atomic_file(target, 0o600 if self.content["private"] else 0o644) as temporary:
-            temporary.write_bytes(made)
+            temporary.write_bytes(document)
         return target
 
     def _repr_html_(self) -> str:
@@ -58,17 +58,17 @@ class Dossier:
 
 
 def dossier(release: Release | str | Path, *, private: bool = False) -> Dossier:
-    """The evidence of a release in the order in which regulators ask.
+    """The evidence of a release in the order of a regulator's questions.
 
     WP216's three questions; ISO/IEC 27559 (context, data, identifiability, governance); HIPAA expert determination;
-    European Health Data Space. Every statement points to its figure in evidence.json.
+    European Health Data Space. Every statement refers to its figure in evidence.json.
 
     Parameters
     ----------
     release
         A release, or its directory.
     private
-        Take the figures of private/evidence.json, which are all as they are; the dossier is private then.
+        Take the exact figures of private/evidence.json, which makes the dossier private.
 
     Raises
     ------

@@ -1,11 +1,11 @@
 """evidence.json: everything that a report shows, for programs (its layout is in `report.evidence`).
 
-There are two. The public one is a function of the released table, of the plan as published, and of facts in their
-public form: what depends on the original stands there in bands that no single person moves a figure out of, or not
-at all. Where a step spent differential privacy not even bands are shown, for a band was not paid for. The private one
+There are two. The public one is a function of the released table, of the published plan, and of facts in their public
+form: a figure that depends on the original is shown as a band that no single person can move it out of, or not at all.
+If a step spent differential privacy, even bands are left out, since no privacy loss was paid for them. The private one
 holds every figure as it is.
 
-A page is drawn from one of them and from nothing else, so a page tells no more than its file.
+A page is drawn from one of the two and nothing else, so it tells no more than its file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ from shoal.vocabulary.facts import ByLabel, losses, private_form, public_form
 from shoal.vocabulary.registry import entry
 
 NAMED = ("columns", "partition", "mask", "replace")
-"""Keys of a step in a plan that its name and its columns tell already."""
+"""Keys of a step in a plan that repeat its name and its columns."""
 
 RISKIEST = 20
 """Records that the private evidence lists, for each measure that has a risk by record."""
@@ -62,12 +62,16 @@ BUT_EXACTLY = "The plan's owner chose to publish these figures as they are, thou
 """What is told of the original."""
 
 
-Labels = Mapping[str, Mapping[Any, str]]
+ValueLabels = Mapping[str, Mapping[Any, str]]
 """Labels of codes, by column."""
 
 
 def public_evidence(
-    release: Release, *, files: Mapping[str, str], labels: Labels | None = None, titles: Mapping[str, str] | None = None
+    release: Release,
+    *,
+    files: Mapping[str, str],
+    labels: ValueLabels | None = None,
+    titles: Mapping[str, str] | None = None,
 ) -> EvidenceFile:
     """The content of release/evidence.json.
 
@@ -76,9 +80,9 @@ def public_evidence(
     files
         SHA-256 of the released files by name.
     labels
-        Of codes that the release holds.
+        Labels of codes that the release holds.
     titles
-        Labels of columns, where the plan has none.
+        Titles of columns for which the plan has no label.
     """
     account = release.account
     bought = any(True for step in account.steps for _ in losses(step.facts))
@@ -106,7 +110,7 @@ def private_evidence(
     release: Release,
     *,
     frontier: Mapping[str, Any] | None = None,
-    labels: Labels | None = None,
+    labels: ValueLabels | None = None,
     titles: Mapping[str, str] | None = None,
 ) -> EvidenceFile:
     """The content of private/evidence.json.
@@ -116,7 +120,7 @@ def private_evidence(
     frontier
         The content of frontier.json, if the plan was chosen by an exploration.
     labels
-        Of codes.
+        Labels of codes.
     titles
         As in `public_evidence`.
     """
@@ -164,7 +168,7 @@ def _evidence(
     files: Mapping[str, str] | None = None,
     private: Private | None = None,
 ) -> EvidenceFile:
-    """What both files hold alike, and what is given."""
+    """The content of an evidence.json: what both files share, and the given parts."""
     account = release.account
     content: EvidenceFile = {
         "version": RECORD_VERSION,
@@ -196,12 +200,12 @@ def _evidence(
 
 
 def read_evidence(path: Path) -> EvidenceFile:
-    """What an evidence.json holds.
+    """The content of an evidence.json.
 
     Raises
     ------
     FileError
-        If it is none, or one of another version.
+        If it is no evidence.json, or one of another version.
     """
     content = read_record(path, "an assessed release")
     try:
@@ -220,9 +224,9 @@ def _public_requirement(verdict: Verdict, shown: Callable[[Any], Any]) -> Requir
 
 
 def _public_figure(finding: Finding, account: Account, *, bought: bool) -> Figure:
-    """A finding in its public form; where differential privacy was spent, only what the release alone tells.
+    """A finding in its public form; if differential privacy was spent, only what the release alone tells.
 
-    A risk on the original as if it were released is a figure of the original, whatever it is a function of.
+    A risk that was measured on the original as if it were released is never public, whatever it depends on.
     """
     form: ByLabel = {**declared_by(finding.kind, finding.measure), **finding.public_form(), "original": None}
     if finding.measure in account.exact and finding.value is not None:
@@ -240,13 +244,13 @@ def private_figure(finding: Finding, original: float | None = None) -> Figure:
     Parameters
     ----------
     original
-        The figure on the original as if it were released, where it was taken.
+        The figure on the original as if it were released, if it was taken.
     """
     return {**declared_by(finding.kind, finding.measure), **finding.private_form(), "original": original}
 
 
 def declared_by(kind: str, measure: str) -> Declared:
-    """What a measure declares for its readers."""
+    """Declarations of a measure for its readers."""
     registration = entry(kind, measure)
     return {
         "source": registration.source,
@@ -259,7 +263,7 @@ def declared_by(kind: str, measure: str) -> Declared:
 
 
 def left_as_they_came(release: Release) -> Unchanged:
-    """The released columns whose cells are those of the original, and how many records they single out; private."""
+    """The released columns whose cells are those of the original, and the records they single out; private."""
     account = release.account
     return {
         "records": release.records,
@@ -283,7 +287,7 @@ def _profile(profile: ClassProfile) -> Classes:
 
 
 def _before(account: Account, *, public: bool) -> ClassesBefore | None:
-    """The classes of the original, as far as they may be told."""
+    """The classes of the original, as far as they may be shown."""
     profile, violations = account.classes_before, account.violations_before
     if profile is None or violations is None:
         return None
@@ -300,7 +304,7 @@ def _entitled(column: ColumnAccount, titles: Mapping[str, str]) -> ColumnAccount
 
 
 def _column(
-    column: ColumnAccount, shown: Distribution | None, labels: Labels, *, private: bool = False
+    column: ColumnAccount, shown: Distribution | None, labels: ValueLabels, *, private: bool = False
 ) -> ReleasedColumn:
     gaps, changed = column.missing_before, column.changed
     before: ColumnBefore | None = None
@@ -319,7 +323,7 @@ def _column(
 
 
 def _step(step: StepAccount, facts: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> Step:
-    """What a step was told to do and did; what its facts say already is not said again."""
+    """A step with its parameters and facts; a parameter that its facts repeat is left out."""
     by_facts = {label for fact in facts.values() if isinstance(fact, Mapping) for label in fact}
     parameters = {} if step.place is None else planned[step.place]
     return {
@@ -335,7 +339,7 @@ def _step(step: StepAccount, facts: Mapping[str, Any], planned: Sequence[Mapping
 
 
 def _copy(copy: Release) -> Copy:
-    """What was proved and measured on one of several copies."""
+    """Verdicts and figures of one of several copies."""
     return {
         "seed": str(copy.account.seed),
         "requirements": [{"requirement": v.requirement, "achieved": v.achieved} for v in copy.evidence.verdicts],
@@ -356,6 +360,6 @@ def _riskiest(finding: Finding, release: WholeRelease) -> Riskiest:
 
 
 def _explored(frontier: Mapping[str, Any]) -> Exploration:
-    """Of frontier.json what the report shows."""
+    """The fields of frontier.json that the report shows."""
     points = [{key: point[key] for key in Candidate.__annotations__} for point in frontier["points"]]
     return cast(Exploration, {**{key: frontier[key] for key in Exploration.__annotations__}, "points": points})

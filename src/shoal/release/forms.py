@@ -1,4 +1,4 @@
-"""What facts look like in evidence.json."""
+"""Forms of facts in evidence.json."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -20,9 +20,9 @@ def jsonable(value: Any) -> Any:
 
 
 def without_bands(facts: Mapping[str, Any]) -> ByLabel:
-    """The facts that do not depend on the original at all; of the others not even the names are left.
+    """The facts that do not depend on the original at all; the others are left out with their names.
 
-    Whether a figure has a band is itself told by the original.
+    Even the presence of a band depends on the original.
     """
     shown: ByLabel = {}
     for label, value in facts.items():

@@ -1,7 +1,7 @@
 """Publish: a release as two folders, proved again on the file as it was written.
 
-`release/` may leave the building, `private/` may not. Everything is written beside the place where it belongs and put
-there at once; an interrupted run leaves the directory as it was. A release is recognised by its record, and only
+`release/` may leave the building, `private/` may not. Everything is written to a temporary place and moved into the
+directory at once; an interrupted run leaves the directory as it was. A release is recognised by its record, and only
 files that its record names are ever replaced.
 """
 
@@ -65,19 +65,19 @@ def publish(
 ) -> Path:
     """Write `release/`, which may leave the building, and `private/`, which may not.
 
-    The table is read back from its file and judged again before anything takes its place; an interrupted run leaves
-    the directory as it was.
+    The table is read back from its file and judged again before anything is replaced; an interrupted run leaves the
+    directory as it was.
 
     Parameters
     ----------
     directory
-        Must not exist or be empty; a release that it holds is overwritten on request, and nothing else is.
+        A directory that does not exist or is empty. A release in it is overwritten on request, and nothing else is.
     labels
-        The table that came in, for its column and value labels.
+        The input table, for its column and value labels.
     frontier
         The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
     unproved
-        Write a release on which nothing was proved, for the plan requires nothing. Every file of it says so.
+        Write a release on which nothing was proved, since the plan requires nothing. Every file of it says so.
     approval
         The review by which a second person approved this very release (`shoal.review`), or its file: both folders
         say who approved what and when, the private one with all comments.
@@ -141,8 +141,8 @@ def check_proved(release: Release, *, unproved: bool = False) -> None:
         raise Refused(UNPROVED)
 
 
-class Explored(Protocol):
-    """What is written of an exploration (`shoal.explore` gives one)."""
+class PublishableFrontier(Protocol):
+    """The parts of an exploration that are written (`shoal.explore` returns one)."""
 
     @property
     def recommended(self) -> str | None: ...
@@ -151,8 +151,8 @@ class Explored(Protocol):
     def as_mapping(self) -> FrontierFile: ...
 
 
-def publish_frontier(frontier: Explored, directory: str | Path) -> Path:
-    """Write frontier.json, the page frontier.html, every candidate's plan, and the recommended one as plan.yaml."""
+def publish_frontier(frontier: PublishableFrontier, directory: str | Path) -> Path:
+    """Write frontier.json, the page frontier.html, all candidates' plans, and the recommended one as plan.yaml."""
     folder = Path(directory)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     (folder / "plans").mkdir(exist_ok=True)
@@ -170,7 +170,7 @@ def publish_frontier(frontier: Explored, directory: str | Path) -> Path:
 
 
 def _from_there(plan: Plan, folder: Path) -> str:
-    """The plan as a file that finds its own files from where it lies."""
+    """The plan as a file in a folder, from which its own files are found."""
     return dump_yaml(moved(plan, folder))
 
 
@@ -196,9 +196,9 @@ def _write_public(release: WholeRelease, folder: Path, labels: Table | None, app
 
 
 def _labelled(release: WholeRelease, labels: Table | None) -> Table:
-    """The released table with the labels of its columns, the plan's before the file's, and of the codes in it.
+    """The released table with labels of its columns (the plan's before the file's) and of the codes in it.
 
-    Household numbers are new ones, of which the codes of the file say nothing, and would say a wrong thing.
+    Household numbers are new, so the file's labels of their codes no longer apply.
     """
     frame = release.table.frame.to_polars()
     described = {n: c.label for n, c in release.schema.columns.items() if c.label and n in frame.columns}
@@ -217,13 +217,13 @@ def _labelled(release: WholeRelease, labels: Table | None) -> Table:
 
 
 MEASURE = {"nominal": "nominal", "ordinal": "ordinal", "continuous": "scale"}
-"""What SPSS calls a level of measurement."""
+"""SPSS names of the levels of measurement."""
 
 
 def _measures(release: WholeRelease, labels: Table | None, coded: Collection[str]) -> dict[str, str]:
-    """The levels of measurement in SPSS: those that columns came with, otherwise the plan's where it has one.
+    """SPSS levels of measurement: those of the input columns, otherwise the plan's.
 
-    Of a column that came as numbers and is text now, or codes of ranges, the level is another one.
+    A column of numbers that became text, or codes of ranges, gets another level.
     """
     came = {} if labels is None else labels.measures
     measures = {}
@@ -238,7 +238,7 @@ def _measures(release: WholeRelease, labels: Table | None, coded: Collection[str
 
 
 def _codings(release: WholeRelease, labels: Table | None) -> dict[str, Coding]:
-    """Codes for columns of labelled codes that steps left as text, if the format says what codes mean."""
+    """Codes for columns of labelled codes that steps left as text, if the format can hold value labels."""
     if labels is None or release.output.format not in WITH_LABELS:
         return {}
     orders = {n: c.order if c.level == "ordinal" else None for n, c in release.schema.columns.items() if c.codes}
@@ -247,9 +247,9 @@ def _codings(release: WholeRelease, labels: Table | None) -> dict[str, Coding]:
 
 
 def _reasons(release: WholeRelease, frame: pl.DataFrame, labels: Table) -> dict[str, pl.Series]:
-    """Why cells are missing that came missing, of columns of which no cell was blanked or moved, in their codes.
+    """Codes of the reasons why cells are missing, of columns in which no cell was blanked or moved.
 
-    Not of columns whose cells a requirement compares: there all missing cells were proved as one.
+    Columns whose cells a requirement compares are left out: in these all missing cells were proved as one.
     """
     named = {name for model in release.requirements for name in model.reads}
     compared = named | set(release.schema.names("quasi-identifier"))
@@ -263,16 +263,15 @@ def _reasons(release: WholeRelease, frame: pl.DataFrame, labels: Table) -> dict[
 
 
 def _occurring(column: pl.Series, value_labels: Mapping[Any, str], reasons: pl.Series | None) -> dict[Any, str]:
-    """Labels of the codes that were released; that of another could be of what one person had."""
+    """Labels of the codes that were released; another label could be that of one person's code."""
     present = codes_of(column, reasons)
     return {code: label for code, label in value_labels.items() if code_text(code) in present}
 
 
 def _prove_file(release: WholeRelease, frame: pl.DataFrame, path: Path, coded: Mapping[str, Coding]) -> None:
-    """The requirements proved on the cells that the file gives back, told apart as finely as it tells them apart."""
-    back = _read_back(path, len(release.rows))
-    back = in_words(back, coded)
-    finished = Microdata.finished(back.frame, release.schema, back.spellings).encoded
+    """Prove the requirements on the cells read back from the file, as finely as the file tells them apart."""
+    table = in_words(_read_back(path, len(release.rows)), coded)
+    finished = Microdata.finished(table.frame, release.schema, table.spellings).encoded
     finished = with_trees(replace(finished, rows=release.rows), release.trees)
     written = _as_in_file(release.table.encoded, finished)
     rules = Constraints.parse(release.rules, written, released=True)
@@ -281,36 +280,37 @@ def _prove_file(release: WholeRelease, frame: pl.DataFrame, path: Path, coded: M
     provable = [model for model in release.requirements if model.identifiers or not model.needs_original]
     require([model.verdict_on(pair) for model in provable] + rules.as_written().check(written))
     guarded = release.output.guard_formulas and release.output.format in FOR_SPREADSHEETS
-    if lost := lost_columns(escape_formulas(frame) if guarded else frame, back.frame):
+    if lost := lost_columns(escape_formulas(frame) if guarded else frame, table.frame):
         raise FileError(
             f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
             f"{quoted(lost)}. Choose parquet{', or csv' * (path.suffix != '.csv')}."
         )
 
 
-def _as_in_file(released: Records, back: Records) -> Records:
-    """The released records with the numbers that the file gives back, in place of those that were written.
+def _as_in_file(released: Records, read: Records) -> Records:
+    """The released records, with the numbers that the file gives back in place of those that were written.
 
-    Categories stay those of the release, which the file gives back as they are or not at all: rules speak of them.
+    Categories stay those of the release, since rules name them; the file gives them back as they are or not at all.
     """
-    numbers = [back[v.name] for v in released.variables if v.continuous and v.name in back and back[v.name].continuous]
+    numbers = [read[v.name] for v in released.variables if v.continuous and v.name in read and read[v.name].continuous]
     records = released.with_variables(*(released[v.name].with_values(v.values) for v in numbers))
-    return replace(records, rows=back.rows)
+    return replace(records, rows=read.rows)
 
 
 def _read_back(path: Path, n: int) -> Table:
-    """A file that has just been written, read to be judged; some libraries do not notice a full disk."""
+    """The table read back from a file that was just written; some libraries do not notice a full disk."""
     try:
-        back = read_table(path, judged=True)
+        table = read_table(path, judged=True)
     except FileError:
-        back = Table(frame=pl.DataFrame())
-    if len(back.frame) != n:
-        count = f"{len(back.frame):,}" if back.frame.width else "none"
+        table = Table(frame=pl.DataFrame())
+    if len(table.frame) != n:
+        count = f"{len(table.frame):,}" if table.frame.width else "none"
         raise FileError(
             f"Output '{path}' was not written whole ({count} of {plural(n, 'record')} can be read back). "
             f"Make room, or choose another place or format."
         )
-    return back
+
+    return table
 
 
 def _write_private(
@@ -336,13 +336,13 @@ def _write_private(
 
 
 def write_evidence(content: EvidenceFile, folder: Path) -> None:
-    """The evidence for programs, and the report for people."""
+    """Write evidence.json for programs, and the report for people."""
     write_json(folder / "evidence.json", content)
     (folder / "report.html").write_text(page(content), encoding="utf-8")
 
 
 def write_record(record: Mapping[str, Any], folder: Path) -> None:
-    """The record, which names all files of the release; what is private is for its owner only."""
+    """Write the record, which names all files of the release, and close the private folder to others."""
     made = datetime.now(UTC).isoformat(timespec="seconds")
     files = sorted({*files_in(folder), RECORD.as_posix()})
     write_json(folder / RECORD, {**record, "files": files, "made": made})

@@ -1,4 +1,4 @@
-"""A refusal that says what fails, by how much, and what would help."""
+"""A refusal that tells which requirements fail, by how much, and what would help."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from shoal.vocabulary.errors import Refused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What would help a requirement that does not hold.
+    """A remedy for a requirement that does not hold.
 
     Parameters
     ----------
     requirement
-        In words, as its verdict has it.
+        The requirement in words, as in its verdict.
     remedy
-        What to do.
+        Action to take.
     effect
-        What would come of it; empty where that was not computed.
+        Expected result of the action; empty where it was not computed.
     """
 
     requirement: str
@@ -30,32 +30,32 @@ class Advice:
 
 
 def general_advice(verdict: Verdict) -> Advice:
-    """What to do about a verdict that does not hold, where nothing was computed."""
+    """Advice on a verdict that does not hold, where nothing was computed."""
     if verdict.protects:
         remedy = (
-            "Ask the steps for larger groups, generalise or suppress what sets records apart (the masks "
+            "Form larger groups in the steps, generalise or suppress what sets records apart (the masks "
             "generalise, suppress and suppress-records), or require less."
         )
     elif verdict.model:
         remedy = "Change less (smaller groups, milder masks), or require less."
     else:
-        remedy = "Repair what comes in (constraints: {broken_rules: repair}), or give the rule's columns decimals."
+        remedy = "Repair the input (constraints: {broken_rules: repair}), or give the rule's columns decimals."
     return Advice(requirement=verdict.requirement, remedy=remedy)
 
 
 class NotProved(Refused):
-    """Nothing was released, for requirements do not hold; private, for what helps is computed from the original.
+    """A refusal to release, since requirements do not hold; private, as its advice is computed from the original.
 
     Parameters
     ----------
     message
-        Which requirements do not hold, and by how much.
+        The requirements that do not hold, and by how much.
     verdicts
-        All of them, those that hold too.
+        All verdicts, including those that hold.
     advice
-        What would help.
+        Remedies for requirements that do not hold.
     content
-        What the private evidence.json would hold; None where that was not gathered.
+        Content of the private evidence.json; None where it was not gathered.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class NotProved(Refused):
         return tuple(verdict for verdict in self.verdicts if not verdict.holds)
 
     def to_frame(self) -> pl.DataFrame:
-        """One row a remedy, and one a requirement that fails and has none."""
+        """One row a remedy, and one a failed requirement without any."""
         rows = []
         for verdict in self.failed:
             remedies = [advice for advice in self.advice if advice.requirement == verdict.requirement]
@@ -90,7 +90,7 @@ class NotProved(Refused):
         return pl.DataFrame(rows, schema={"requirement": pl.String, **numbers, **texts})
 
     def page(self) -> str:
-        """One self-contained page on what fails and what would help; private."""
+        """One self-contained page on the failed requirements and their remedies; private."""
         from shoal.report.refusal_page import refusal_page
 
         return refusal_page(self._requirements, self.advice, self.content)
@@ -106,7 +106,7 @@ class NotProved(Refused):
         return displayed("parts/refusal.html", **refusal_parts(self._requirements, self.advice, self.content))
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook prints where nobody catches it: the sentence and what would help, and no traceback."""
+        """Lines that a notebook prints for an uncaught refusal: the message and the advice, without a traceback."""
         return [
             str(self),
             *(f"  {advice.requirement}: {advice.remedy} {advice.effect}".rstrip() for advice in self.advice),

@@ -1,11 +1,11 @@
 """Review: a release handed to a second person as one file without data, and the approval that comes back.
 
-The file holds the plan and the public evidence, and apart from them the private figures: what was proved and measured
-of the original. It holds no record, no cell of the original, no row number and no seed. Who reviews it comments and
-approves under a name; `shoal.publish` then writes who approved what, and refuses an approval of anything else. What is
-approved is named by a hash of the released cells and the public evidence, so that it tells no more than these. A
-release that was written already is handed over from its folder, where the evidence names its tables by the hashes of
-their files; `shoal.approve` then writes into the folder who approved it.
+The file holds the plan and the public evidence and, in a section of its own, the private figures of the original. It
+holds no record, no cell of the original, no row number and no seed. The reviewer comments and approves under a name;
+`shoal.publish` then writes who approved what, and refuses an approval of anything else. An approval refers to a hash of
+the released cells and the public evidence, so it reveals no more than these. A release that was already written is
+handed over from its folder, where the evidence names its tables by the hashes of their files; `shoal.approve` then
+writes the approval into the folder.
 
 An approval is a note between people who trust each other's files; it is no signature.
 """
@@ -26,7 +26,7 @@ from typing_extensions import TypedDict
 
 from shoal.release import LargeRelease, WholeRelease
 from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
-from shoal.report.evidence import LONGEST_NAME, Approval, ClassesBefore, Estimate, EvidenceFile, Kind
+from shoal.report.evidence import LONGEST_NAME, Approval, ClassesBefore, Estimate, EvidenceFile, MeasureKind
 from shoal.report.forms import CLOSED, Bound, Limits
 from shoal.report.page import page
 from shoal.table.files.atomic import atomic_directory, atomic_file
@@ -40,7 +40,7 @@ LONGEST_COMMENT, MOST_COMMENTS = 10_000, 1000
 
 
 class Comment(TypedDict):
-    """What somebody said."""
+    """A comment, with its author and time."""
 
     by: Annotated[str, MaxLen(LONGEST_NAME)]
     when: str
@@ -48,7 +48,7 @@ class Comment(TypedDict):
 
 
 class ReviewedRequirement(TypedDict):
-    """What is handed over of a verdict; facts may name categories or rows."""
+    """The parts of a verdict that are handed over; facts are not, since they may name categories or rows."""
 
     requirement: str
     holds: bool
@@ -60,10 +60,10 @@ class ReviewedRequirement(TypedDict):
 
 
 class ReviewedFigure(TypedDict):
-    """What is handed over of a measure; facts and figures by column may name categories or rows."""
+    """The parts of a finding that are handed over; facts and figures by column are not, for the same reason."""
 
     measure: str
-    kind: Kind
+    kind: MeasureKind
     title: str
     value: float | Bound | None
     original: float | Bound | None
@@ -84,13 +84,13 @@ PrivateFigures = TypedDict(
         "classes before": ClassesBefore | None,
     },
 )
-"""What the reviewer sees of the original: figures, and no more."""
+"""Figures of the original that the reviewer sees."""
 
 
 Approved = TypedDict(
     "Approved", {"by": str, "when": str, "sha256": str, "handed over by": str, "comments": list[Comment]}
 )
-"""Who approved a release, with all comments; private."""
+"""An approval of a release, with all comments; private."""
 
 
 ReviewFile = TypedDict(
@@ -105,29 +105,29 @@ ReviewFile = TypedDict(
         "approval": Approval | None,
     },
 )
-"""The layout of the file."""
+"""Layout of the file."""
 with_config(CLOSED)(ReviewFile)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Review:
-    """A release as a second person sees it.
+    """A release in the form that a second person reviews.
 
     Parameters
     ----------
     by
-        Who hands it over.
+        Name of the person who hands it over.
     cells
-        SHA-256 of the cells of each released table; none of a release that was written already, whose evidence has
+        SHA-256 of the cells of each released table; empty for a release that was already written, whose evidence has
         the SHA-256 of the files.
     evidence
         The public evidence.
     private
         Figures of the original, where they are handed over.
     comments
-        In the order in which they were made.
+        Comments, in the order in which they were made.
     approval
-        Who approved what, if somebody did.
+        The approval, if there is one.
     """
 
     by: str
@@ -139,37 +139,37 @@ class Review:
 
     @property
     def sha256(self) -> str:
-        """Of what is approved: the released cells and the public evidence; of nothing that is private."""
+        """Hash of what is approved: the released cells and the public evidence, and nothing private."""
         approved = {"cells": list(self.cells), "evidence": self.evidence}
         text = json.dumps(approved, sort_keys=True, ensure_ascii=False, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def commented(self, by: str, text: str) -> Self:
-        """The same with one comment more.
+        """The review with one more comment.
 
         Raises
         ------
         InputError
-            If it says nothing, or nobody says it.
+            If the comment or the name is empty or too long.
         """
         if not text.strip() or len(text) > LONGEST_COMMENT:
-            raise InputError(f"A comment has from 1 to {LONGEST_COMMENT} characters. Write one.")
+            raise InputError(f"A comment must have from 1 to {LONGEST_COMMENT} characters.")
         if len(self.comments) >= MOST_COMMENTS:
-            raise InputError(f"A review has at most {MOST_COMMENTS} comments.")
+            raise InputError(f"A review can have at most {MOST_COMMENTS} comments.")
         comment: Comment = {"by": _name(by), "when": _now(), "text": text.strip()}
         return replace(self, comments=(*self.comments, comment))
 
     def approved(self, by: str) -> Self:
-        """The same, approved.
+        """The review, approved.
 
         Raises
         ------
         InputError
-            If nobody approves it, or the one who handed it over.
+            If the name is empty, or that of the person who handed it over.
         """
         name = _name(by)
         if _alike(name, self.by):
-            raise InputError("A release is approved by somebody else than who made it. Give another name.")
+            raise InputError("A release must be approved by somebody other than its maker. Give another name.")
         return replace(self, approval={"by": name, "when": _now(), "sha256": self.sha256})
 
     def write(self, path: str | Path) -> Path:
@@ -180,7 +180,7 @@ class Review:
 
     @property
     def text(self) -> str:
-        """What the file holds."""
+        """The content of the file."""
         content = {
             "shoal review": 1,
             **{key: value for key, value in asdict(self).items() if key not in ("cells", "comments")},
@@ -191,24 +191,26 @@ class Review:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """From a file.
+        """Read a review from a file.
 
         Raises
         ------
         FileError
-            If it is no review, or somebody changed what was approved.
+            If it is no review, or was changed after its approval.
         """
         text = read_text(path, "Review", largest=LARGEST_RECORD)
         return cls.of_text(text, Path(path).name)
 
     @classmethod
     def of_text(cls, text: str, name: str = "the file") -> Self:
-        """From what a file holds; parameters and refusals as in `read`."""
+        """A review from the content of a file; parameters and refusals as for `read`."""
         try:
             content = json.loads(text)
             TypeAdapter(ReviewFile).validate_python(content)
         except (ValueError, RecursionError, ValidationError):
-            raise FileError(f"'{name}' is no review of a release, or of another version of shoal.") from None
+            raise FileError(
+                f"'{name}' is not a review of a release, or was written by another version of shoal."
+            ) from None
         read = cls(
             by=content["by"],
             cells=tuple(content["cells"]),
@@ -220,26 +222,26 @@ class Review:
         if read.approval is not None and read.approval["sha256"] != read.sha256:
             raise FileError(f"'{name}' was changed after it was approved. Have it approved again.")
         if read.approval is not None and _alike(read.approval["by"], read.by):
-            raise FileError(f"'{name}' is approved by who handed it over. Have it approved by somebody else.")
+            raise FileError(f"'{name}' was approved by its maker. Have it approved by somebody else.")
         return read
 
 
 def review(release: WholeRelease | LargeRelease | str | Path, by: str, *, private: bool = True) -> Review:
-    """A release for a second person: plan and evidence, without data.
+    """A release for a second person to review: plan and evidence, without data.
 
     Parameters
     ----------
     release
         A release, or its directory.
     by
-        Who hands it over; somebody else approves it.
+        Name of the person who hands it over; somebody else approves it.
     private
-        Whether the figures of the original go along, in a part of their own. Who gets the file may see them then.
+        Include the figures of the original, in a section of their own. Whoever gets the file sees them.
 
     Raises
     ------
     InputError
-        If nobody hands it over, or it was approved before.
+        If the name is empty, or the release was approved before.
     FileError
         If there is no release in the directory, or its files are not those that its evidence names.
     """
@@ -257,32 +259,32 @@ def review(release: WholeRelease | LargeRelease | str | Path, by: str, *, privat
     return Review(by=name, cells=(), evidence=evidence, private=_figures(content))
 
 
-def approval_of(release: WholeRelease | LargeRelease | str | Path, given: Review | str | Path) -> Approved:
-    """Who approved a release, with all comments; private.
+def approval_of(release: WholeRelease | LargeRelease | str | Path, approval: Review | str | Path) -> Approved:
+    """The approval of a release, with all comments; private.
 
     Raises
     ------
     InputError
-        If nobody approved it, or something else was approved.
+        If it was not approved, or the approval is of another release.
     """
-    handed = given if isinstance(given, Review) else Review.read(given)
-    if handed.approval is None:
+    reviewed = approval if isinstance(approval, Review) else Review.read(approval)
+    if reviewed.approval is None:
         raise InputError("The review has no approval. Have it approved, or publish without it.")
-    own = review(release, handed.by, private=handed.private is not None)
-    if own.sha256 != handed.approval["sha256"] or own.sha256 != handed.sha256:
+    own = review(release, reviewed.by, private=reviewed.private is not None)
+    if own.sha256 != reviewed.approval["sha256"] or own.sha256 != reviewed.sha256:
         raise InputError("Another release was approved: its cells or its evidence differ from these. Review this one.")
-    if own.private != handed.private:
+    if own.private != reviewed.private:
         raise InputError("The private figures that were reviewed are not those of this release. Review this one.")
-    return {**handed.approval, "handed over by": handed.by, "comments": list(handed.comments)}
+    return {**reviewed.approval, "handed over by": reviewed.by, "comments": list(reviewed.comments)}
 
 
 def published(approved: Approved) -> Approval:
-    """What the public is told of an approval: not what was said on the way."""
+    """The public form of an approval: without its comments."""
     return {"by": approved["by"], "when": approved["when"], "sha256": approved["sha256"]}
 
 
 def approve(directory: str | Path, given: Review | str | Path) -> Approved:
-    """Write into both folders of a release who approved it and when, into the private one with all comments.
+    """Write the approval into both folders of a release, into the private one with all comments.
 
     Parameters
     ----------
@@ -293,12 +295,12 @@ def approve(directory: str | Path, given: Review | str | Path) -> Approved:
 
     Returns
     -------
-    Who approved what, and what was said.
+    The approval, with all comments.
 
     Raises
     ------
     InputError
-        If nobody approved it, another release was approved, or this one was approved before.
+        If it was not approved, another release was approved, or this one was approved before.
     FileError
         If there is no release in the directory, or its files are not those that its evidence names.
     """
@@ -316,7 +318,7 @@ def approve(directory: str | Path, given: Review | str | Path) -> Approved:
 
 
 def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
-    """The released tables are those that the evidence speaks of."""
+    """Refuse a folder whose tables are not those that the evidence names."""
     for name, sha256 in hashes.items():
         if sha256_of(folder / name) != sha256:
             raise FileError(f"'{folder / name}' is not the table that was proved. Protect the table anew.")
@@ -335,7 +337,7 @@ def _figures(content: EvidenceFile | None) -> PrivateFigures | None:
 
 
 def _part(row: Mapping[str, object], layout: type) -> Mapping[str, object]:
-    """Of a mapping the keys that a layout has."""
+    """The entries of a mapping that a layout has."""
     return {key: row[key] for key in layout.__annotations__}
 
 
@@ -347,7 +349,7 @@ def _name(by: str) -> str:
 
 
 def _alike(first_name: str, second_name: str) -> bool:
-    """Whether two names differ in nothing that a reader sees: not in capitals, blanks or how accents are written."""
+    """True if two names look alike to a reader: capitals, blanks and the encoding of accents are ignored."""
     first, second = (" ".join(normalize("NFKC", name).split()).casefold() for name in (first_name, second_name))
     return first == second
 

@@ -1,7 +1,7 @@
-"""A release: a protected table on which everything that was promised has been proved.
+"""A release: a protected table on which every requirement of its plan has been proved.
 
-It is a value. It holds the released table, the evidence, and an account of how it came about, and nothing of the
-original that its two folders would not hold: no cell of it can be got from a release that is pickled, copied or shown.
+It is a value. It holds the released table, the evidence, and the account for the reports, and nothing of the original
+that its two folders would not hold: no original cell can be read from a release that is pickled, copied or shown.
 """
 
 import math
@@ -34,25 +34,25 @@ LEAST_SEED = 1 << 64
 """Smaller seeds can be tried one by one until a release comes out again."""
 
 OF, WHOSE = "group of ", "value of "
-"""What comes before a column's name where its groups, or the numbers of an identifier's values, are written."""
+"""Prefixes of the names of columns that hold groups, or numbers of an identifier's values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAccount:
-    """How the records spread over a released column.
+    """Distribution of the records over a released column.
 
     Parameters
     ----------
     released
-        A function of the released table alone.
+        Distribution of the released column; a function of the released table alone.
     both
-        The original beside the released table; private. None for a column that the original does not have.
+        Distributions of the original and the released column; private. None if the original has no such column.
     missing
-        Released cells without a value; None where they were not counted.
+        Number of missing released cells; None if they were not counted.
     missing_before
-        The same of the original cells of these records; private. None for a column that the original does not have.
+        Number of missing original cells of these records; private. None if the original has no such column.
     changed
-        Share of the cells that are not what they were; private, and None likewise.
+        Share of the cells that changed; private. None if the original has no such column.
     """
 
     name: str
@@ -68,16 +68,16 @@ class ColumnAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SingledOut:
-    """Records that columns which left as they came single out; functions of the released table and these names alone.
+    """Number of records that unchanged columns single out; a function of the released table and these names alone.
 
     Parameters
     ----------
     columns
-        One of them, or all together.
+        One of the unchanged columns, or all of them.
     alone
-        Records whose values of these columns no other record has.
+        Records that are unique on these columns.
     beside_keys
-        The same where the released quasi-identifiers are known as well.
+        Records that are unique on these columns and the released quasi-identifiers.
     """
 
     columns: tuple[str, ...]
@@ -87,46 +87,46 @@ class SingledOut:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Account:
-    """How a release came about, as far as its reports tell.
+    """The account of a release for its reports.
 
     Parameters
     ----------
     plan
-        The sections of the plan as the public may see them.
+        The public form of the plan's sections.
     requirements
-        What each verdict is called for the public, in their order: a rule without what only the original tells.
+        Public names of the verdicts, in their order: a rule is shown without what only the original tells.
     untouched
         Released columns that no step and no constraint of the plan names, so that they left as they came.
     own_gaps
-        Released columns of which cells are missing where they came missing: untouched ones, and those that were changed
+        Released columns whose missing cells are those of the original: unchanged columns, and columns that were changed
         in known cells only.
     unchanged
         Released columns whose cells are those of the original, whatever was done to them; private.
     missing
-        What became of missing values, by column; private.
+        Treatment of missing values, by column; private.
     about
-        What the release is: title, owner, purpose, audience, valid until, contact.
+        Description of the release: title, owner, purpose, audience, valid until, contact.
     exact
-        Measures whose figures are published as they are.
+        Measures whose exact figures are published.
     proved
-        Whether anything protects the release: a requirement that was proved, or differential privacy on every column.
+        True if something protects the release: a requirement that was proved, or differential privacy on every column.
     singled_out
-        For each of these columns, and for all of them together, how many records they single out.
+        Numbers of records that each of the unchanged columns singles out, and all of them together.
     odd_values
-        For each released column how many numbers no original record could have, by why; private.
+        For each released column, counts of numbers that no original record could have, by reason; private.
     before
         Measures of risk taken on the original as if it were released; private.
     classes
-        How many released records share their quasi-identifiers: by the plan's reading of missing cells, then by the
-        strict one where that differs.
+        Class sizes of the released records by their quasi-identifiers: under the plan's reading of missing cells, then
+        under `equal` where that differs.
     classes_before
-        The same of the original by the plan's reading; private.
+        Class sizes of the original records under the plan's reading; private.
     violations_before
-        Records of the original in classes that are too small, as facts that know how they may be shown.
+        Number of original records in classes that are too small, as facts with a public form.
     reached
         Levels of privacy models, required or not; functions of the released table alone.
     made_anew
-        Released columns whose cells were made for the table as a whole, so that a record's say nothing of one person.
+        Released columns that were drawn anew for the whole table, so that no cell is a person's.
     """
 
     steps: tuple[StepAccount, ...]
@@ -175,17 +175,17 @@ class Release(ABC):
     Parameters
     ----------
     evidence
-        The verdicts and figures of what was proved and measured on it.
+        Verdicts on the requirements, and figures of the measures.
     account
-        How it came about, for the reports.
+        Account for the reports.
     record
-        What is needed to make the release again: versions, plan, seed, figures of every step; private.
+        Everything needed to make the release again: versions, plan, seed, figures of every step; private.
     requirements
-        The plan's.
+        The plan's requirements.
     publisher
-        What writes it.
+        Writes the release.
     describe
-        What makes the content of its private/evidence.json.
+        Makes the content of its private/evidence.json.
     """
 
     evidence: Evidence
@@ -198,16 +198,16 @@ class Release(ABC):
     @property
     @abstractmethod
     def records(self) -> int:
-        """How many there are."""
+        """Number of released records."""
 
     @property
     @abstractmethod
     def data(self) -> Any:
-        """The protected table in the kind that came in."""
+        """The protected table, as the kind of frame that came in."""
 
     @abstractmethod
     def to_frame(self) -> pl.DataFrame:
-        """The protected table as a polars frame; `data` has it in the kind that came in."""
+        """The protected table as a polars frame; `data` has it as the kind of frame that came in."""
 
     @property
     @abstractmethod
@@ -225,7 +225,7 @@ class Release(ABC):
     ) -> Path:
         """Write `release/`, which may leave the building, and `private/`, which may not.
 
-        The same as `shoal.publish(release, directory, ...)`, which says what the parameters mean and what is refused.
+        Same as `shoal.publish(release, directory, ...)`; see there for the parameters and refusals.
         """
         return self.publisher(self, directory, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)
 
@@ -272,19 +272,19 @@ class WholeRelease(Release):
     table
         The protected table with its schema.
     partition
-        The groups of the last partition step, by row of the release; private. None if there was none.
+        Groups of the last partition step, by row of the release; private. None if there was no such step.
     hidden
-        For each column that a step changed, the groups inside which it was replaced; private.
+        Groups inside which each column was replaced, by column; private.
     schema, reading, rules, trees, output
-        What of the plan is needed to write the table and to prove the requirements and the rules on its file.
+        Parts of the plan needed to write the table and to prove the requirements and rules on its file.
     rows
-        Shape (n',); the original's row of each released record; private.
+        Shape (n',); the original row of each released record; private.
     units
-        By identifier that a requirement counts, shape (n',): whose each released record is, by number; private.
+        By identifier that a requirement counts, shape (n',): number of the value of each released record; private.
     fingerprint
-        Of the cells on which everything was proved.
+        Hash of the cells on which everything was proved.
     further
-        The other copies, if the plan asks for several; each a release that was proved by itself.
+        The other copies, if the plan asks for several; each is a release proved by itself.
 
     Other parameters are those of `Release`.
     """
@@ -307,12 +307,12 @@ class WholeRelease(Release):
         return f"Release of {plural(n, 'record')} and {plural(columns, 'column')}\n{self.evidence!r}"
 
     def to_frame(self) -> pl.DataFrame:
-        """The protected table as a polars frame; `data` has it in the kind that came in."""
+        """The protected table as a polars frame; `data` has it as the kind of frame that came in."""
         return self.table.frame.to_polars()
 
     @property
     def data(self) -> Any:
-        """The protected table in the kind that came in."""
+        """The protected table, as the kind of frame that came in."""
         return self.table.native
 
     @property
@@ -332,9 +332,9 @@ class LargeRelease(Release):
     Parameters
     ----------
     size
-        Records of the released table.
+        Number of released records.
     directory
-        Where it was written; a temporary one, as long as the release is there, until it is written elsewhere.
+        Directory of its files: a temporary one, which lasts as long as the release, until it is written elsewhere.
 
     Other parameters are those of `Release`.
     """
@@ -357,7 +357,7 @@ class LargeRelease(Release):
 
     @property
     def copies(self) -> "tuple[LargeRelease, ...]":
-        """Itself alone."""
+        """The release itself."""
         return (self,)
 
     def __repr__(self) -> str:
@@ -380,7 +380,7 @@ def require(verdicts: list[Verdict]) -> list[Verdict]:
 def not_proved(
     verdicts: Sequence[Verdict], advice: Sequence[Advice] = (), content: EvidenceFile | None = None
 ) -> NotProved:
-    """The refusal of what some verdicts refute; parameters as for `NotProved`."""
+    """The refusal for verdicts that do not hold; parameters as for `NotProved`."""
     failed = " ".join(
         f"{v.requirement} does not hold (required {v.required:g}, achieved {_reached(v.achieved)}): {v.sentence}"
         for v in verdicts

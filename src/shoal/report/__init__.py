@@ -1,1 +1,1 @@
-"""A release as one self-contained offline page."""
+"""Evidence as self-contained offline pages."""

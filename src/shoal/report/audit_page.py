@@ -1,4 +1,4 @@
-"""An audit as a page and as the XML that build servers show."""
+"""An audit as a page, and as the XML that build servers show."""
 
 from typing import Any
 from xml.etree import ElementTree
@@ -8,29 +8,29 @@ from shoal.vocabulary.errors import plural, printable
 
 
 def audit_page(evidence: Any, name: str) -> str:
-    """One self-contained page: each requirement proved or refuted, and every figure that was measured.
+    """One self-contained page: each requirement proved or refuted, and every measured figure.
 
     Parameters
     ----------
     evidence
-        As `shoal.audit` gives it.
+        The result of `shoal.audit`.
     name
-        Of the file that was judged.
+        Name of the file that was judged.
     """
     return render("audit.html", name=name, evidence=evidence, count=plural(len(evidence.verdicts), "requirement"))
 
 
 def junit(evidence: Any, name: str) -> str:
-    """The verdicts as a suite of tests in the XML of JUnit: what does not hold has failed.
+    """The verdicts as a test suite in JUnit's XML: a requirement that does not hold is a failed test.
 
-    An audit that proves nothing, for the plan requires nothing, is a suite with one failed test.
+    An audit of a plan without requirements proves nothing; it is a suite with one failed test.
 
     Parameters
     ----------
     evidence
-        As `shoal.audit` gives it.
+        The result of `shoal.audit`.
     name
-        Of the file that was judged.
+        Name of the file that was judged.
     """
     outcomes = [(v.requirement, v.holds, v.sentence) for v in evidence.verdicts]
     outcomes = outcomes or [("requirements", False, "The plan names no requirement, so nothing was proved.")]

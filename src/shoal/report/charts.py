@@ -1,6 +1,6 @@
 """Small charts, drawn by Vega-Lite and coloured by the page's own style.
 
-The original is an outlined bar and the release a filled one beside it, so that they differ in grey, too.
+The original is an outlined bar and the release a filled one beside it, so that they differ in grey as well.
 """
 
 import json
@@ -26,7 +26,7 @@ PLACEHOLDERS = {
     "#131415": "good",
     "#161718": "bad",
 }
-"""Colours that no one sees: each is exchanged for a variable of the page's style, so both schemes work."""
+"""Colours that are never seen: each is replaced by a variable of the page's style, so that both schemes work."""
 COLOURS = {name: colour for colour, name in PLACEHOLDERS.items()}
 LIGHT = {
     "before": "#9a5a20",
@@ -38,36 +38,36 @@ LIGHT = {
     "good": "#0b6b4f",
     "bad": "#a3261d",
 }
-"""The same colours where no page gives them; those of style.css under light."""
+"""The same colours where there is no page; those of style.css under light."""
 UNDRAWABLE = "\ufffd"
 """Stands for a character that the renderer cannot draw."""
 LETTERS = 80
-"""Of a label; the picture has place for fewer."""
+"""Most characters of a label; the picture has space for fewer."""
 UNDRAWN = '<svg width="250" height="30"><text x="4" y="20" font-size="12">This picture could not be drawn.</text></svg>'
-"""Stands for a picture that ended the renderer."""
+"""Replaces a picture that made the renderer crash."""
 WIDTH = 290
-"""Of a chart in a column's card, in pixels."""
+"""Width of a chart in a column's card, in pixels."""
 LINE, LINES = 22, 3
 """Characters of a line of a label, and lines; what is longer ends in three dots."""
 LINE_HEIGHT = 12
-"""Of a label, in pixels."""
+"""Height of a line of a label, in pixels."""
 TABLES = ("original", "released")
 
 
 def drawn(distribution: Distribution, labels: Mapping[str, str]) -> str:
-    """A distribution as an SVG text; parameters as for `distribution_chart`."""
+    """A distribution as SVG text; parameters as for `distribution_chart`."""
     return svg(distribution_chart(distribution, labels))
 
 
 def distribution_chart(distribution: Distribution, labels: Mapping[str, str]) -> Chart:
-    """The specification of a distribution's chart.
+    """The Vega-Lite specification of a distribution's chart.
 
     Parameters
     ----------
     distribution
-        As evidence.json has it.
+        The distribution, as in evidence.json.
     labels
-        Labels of codes, as evidence.json has them.
+        Labels of codes, as in evidence.json.
     """
     tables = [table for table in TABLES if any(bar["table"] == table for bar in distribution["bins"])]
     if distribution["scale"] == "nominal":
@@ -101,7 +101,7 @@ def _bars(bins: Sequence[Bin], tables: Sequence[str], labels: Mapping[str, str])
 
 
 def _histogram(distribution: Distribution, tables: Sequence[str]) -> Chart:
-    """Bars of two tables share a bin, each in its half."""
+    """A histogram in which the bars of two tables share a bin, each in its half."""
     parts = len(tables)
     values = [
         {
@@ -139,7 +139,7 @@ def _histogram(distribution: Distribution, tables: Sequence[str]) -> Chart:
 
 
 def class_sizes_chart(classes: Classes) -> Chart:
-    """Shares of the records by the size of their class, as evidence.json has them; those that are alone stand out."""
+    """Shares of the records by the size of their class, as in evidence.json; unique records stand out."""
     ranges = [
         {
             "place": place,
@@ -173,7 +173,7 @@ def class_sizes_chart(classes: Classes) -> Chart:
 
 
 def risks_chart(risks: Sequence[Measured]) -> Chart:
-    """Measured risks that are parts of a whole, with the intervals of those that are estimates."""
+    """Measured risks that are shares or probabilities, with the intervals of those that are estimates."""
     names = [lines_of(risk["title"]) for risk in risks]
     values = [
         {
@@ -204,14 +204,14 @@ def risks_chart(risks: Sequence[Measured]) -> Chart:
 
 
 def size_range(size: ClassSizes) -> str:
-    """'1', '5 to 9', '1,000 or more'."""
+    """The sizes of a class in words: '1', '5 to 9', '1,000 or more'."""
     if size["high"] is None:
         return f"{size['low']:,} or more"
     return f"{size['low']:,}" if size["low"] == size["high"] else f"{size['low']:,} to {size['high']:,}"
 
 
 def _labels(shown: Sequence[Sequence[str]]) -> Chart:
-    """An axis of labels, each of one or several lines that stand around the middle of its bars."""
+    """An axis of labels, each of one or several lines that are centred on its bars."""
     lines = [len(label) for label in shown]
     above = [
         {"test": f"{json.dumps(lines)}[datum.value] == {count}", "value": -LINE_HEIGHT * (count - 1) / 2}
@@ -229,7 +229,7 @@ def _labels(shown: Sequence[Sequence[str]]) -> Chart:
 
 
 def _looks() -> Chart:
-    """The original outlined, the release filled."""
+    """Channels that show the original outlined and the release filled."""
     both = list(TABLES)
     return {
         "fill": {
@@ -248,12 +248,12 @@ def _looks() -> Chart:
 
 
 def lines_of(text: str) -> list[str]:
-    """A label as lines that fit beside a chart."""
+    """A label in lines that fit beside a chart."""
     return wrap(text_only(text[:LETTERS]), LINE, max_lines=LINES, placeholder="...") or [""]
 
 
 def text_only(text: str) -> str:
-    """The text with a sign in place of characters that the renderer cannot draw."""
+    """The text with a sign in place of each character that the renderer cannot draw."""
     return "".join(char if char.isprintable() and ord(char) < 0xFFFE else UNDRAWABLE for char in text)
 
 
@@ -279,7 +279,7 @@ CONFIG = {
 
 
 def svg(spec: Chart) -> str:
-    """A Vega-Lite specification as an SVG text whose colours are variables of the page."""
+    """A Vega-Lite specification as SVG text whose colours are variables of the page."""
     full = {"$schema": VEGA_LITE, "config": CONFIG, **spec}
     drawn = RENDERER.svg(full) or UNDRAWN
     return re.sub(r"<svg ", '<svg role="img" aria-hidden="true" ', re.sub(r"<\w[^>]*>", _themed, drawn), count=1)
@@ -289,7 +289,7 @@ PAINT = re.compile(r' (fill|stroke)="(#[0-9a-f]{6})"')
 
 
 def _themed(tag: re.Match[str]) -> str:
-    """A tag with variables of the page in place of the colours that no one sees."""
+    """A tag with variables of the page in place of placeholder colours."""
     painted = [(part, PLACEHOLDERS[colour]) for part, colour in PAINT.findall(tag[0]) if colour in PLACEHOLDERS]
     if not painted:
         return tag[0]
@@ -299,7 +299,7 @@ def _themed(tag: re.Match[str]) -> str:
 
 
 def with_colours(spec: Any) -> Any:
-    """A specification with the colours of the light scheme, for a renderer that knows no page."""
+    """A specification with the colours of the light scheme, for a renderer without a page."""
     if isinstance(spec, Mapping):
         return {key: with_colours(below) for key, below in spec.items()}
     if isinstance(spec, (list, tuple)):

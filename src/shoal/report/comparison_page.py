@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from shoal.report.evidence import Comparable, Figure, Kind, Requirement
-from shoal.report.forms import WHOLE, Bound, Limits, Scale, number_of
+from shoal.report.evidence import Comparable, Figure, MeasureKind, Requirement
+from shoal.report.forms import WHOLE, Bound, Limits, UnitAndLimits, number_of
 from shoal.report.frontier_marks import UNPROTECTED, axis_of
 from shoal.report.page import Filled, Map, map_of, render
 from shoal.report.risk_map import marks_of
@@ -24,14 +24,14 @@ GROUPS: dict[Group, str] = {
 """Headings of the groups of rows, in order."""
 
 LACKING: dict[Group, str] = {"requirement": "not required", "reached": "not known", "release": "not known"}
-"""What a gap means, by group; a gap is no evidence of safety."""
+"""Meaning of an empty cell, by group; it is no evidence of safety."""
 
 
-class Row(Scale):
+class Row(UnitAndLimits):
     """A requirement, level, measure or count, with one cell a release.
 
-    `group` is a key of `GROUPS`; `better` is None where neither is. A cell is a figure or a bound on it, None where a
-    release lacks it; `lacking` says what such a gap means. `best` holds the places of the best cells.
+    `group` is a key of `GROUPS`; `better` is None where neither direction is better. A cell is a figure or a bound on
+    it, None where a release lacks it; `lacking` tells what that means. `best` holds the places of the best cells.
     """
 
     group: Group
@@ -66,7 +66,7 @@ def comparison(evidence: Mapping[str, Comparable]) -> list[Row]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ReleaseFigure:
     """A figure of one release, as `Row` describes it."""
 
     group: Group
@@ -77,7 +77,7 @@ class Compared:
     limits: Limits = (None, None)
 
 
-def _row(figure: Compared, n: int) -> Row:
+def _row(figure: ReleaseFigure, n: int) -> Row:
     return {
         "group": figure.group,
         "title": figure.title,
@@ -90,8 +90,8 @@ def _row(figure: Compared, n: int) -> Row:
     }
 
 
-def _numbered(figures: Iterable[Compared]) -> Iterator[Compared]:
-    """The same, with a number after a title that came before: two measures may differ in what no title says."""
+def _numbered(figures: Iterable[ReleaseFigure]) -> Iterator[ReleaseFigure]:
+    """The figures, with a number after a title that came before: titles do not show every parameter of a measure."""
     seen: Counter[tuple[Group, str]] = Counter()
     for figure in figures:
         seen[figure.group, figure.title] += 1
@@ -99,15 +99,15 @@ def _numbered(figures: Iterable[Compared]) -> Iterator[Compared]:
         yield figure if number == 1 else replace(figure, title=f"{figure.title} ({number})")
 
 
-def _figures(content: Comparable) -> Iterator[Compared]:
-    """Everything that is compared."""
+def _figures(content: Comparable) -> Iterator[ReleaseFigure]:
+    """All figures of a release that are compared."""
     for verdict in content["requirements"]:
         title = verdict["requirement"]
-        yield Compared(group="requirement", title=title, value=verdict["achieved"], better=_direction(verdict))
+        yield ReleaseFigure(group="requirement", title=title, value=verdict["achieved"], better=_direction(verdict))
     for level in content["reached"]:
-        yield Compared(group="reached", title=level["title"], value=level["value"], better=level["better"])
+        yield ReleaseFigure(group="reached", title=level["title"], value=level["value"], better=level["better"])
     for measure in content["measures"]:
-        yield Compared(
+        yield ReleaseFigure(
             group=measure["kind"],
             title=measure["title"],
             value=measure["value"],
@@ -115,14 +115,14 @@ def _figures(content: Comparable) -> Iterator[Compared]:
             unit=measure["unit"],
             limits=measure["limits"],
         )
-    yield Compared(group="release", title="Records", value=content["records"])
+    yield ReleaseFigure(group="release", title="Records", value=content["records"])
     if shares := [before["changed"] for column in content["columns"] if (before := column["original"])]:
         changed = sum(shares) / len(shares)
-        yield Compared(group="release", title="Cells changed", value=changed, better="lower", limits=WHOLE)
+        yield ReleaseFigure(group="release", title="Cells changed", value=changed, better="lower", limits=WHOLE)
 
 
 def _direction(verdict: Requirement) -> Better | None:
-    """On which side of its limit a requirement holds; None where it is met to the dot, or has no figure."""
+    """The side of its limit on which a requirement holds; None if it is met exactly, or has no figure."""
     required, achieved = verdict["required"], verdict["achieved"]
     if achieved is None or achieved == required:
         return None
@@ -135,13 +135,13 @@ def comparison_page(evidence: Mapping[str, Comparable], *, private: bool = False
     Parameters
     ----------
     private
-        Whether the figures are those of private evidence, so that the page is private, too.
+        True if the figures are those of private evidence, so that the page is private as well.
     """
     return render("comparison.html", **comparison_parts(evidence, private=private))
 
 
 def comparison_parts(evidence: Mapping[str, Comparable], *, private: bool) -> Filled:
-    """What the parts of the page are filled with."""
+    """Values that fill the templates of the page."""
     rows = comparison(evidence)
     groups = [{"title": GROUPS[group], "rows": [row for row in rows if row["group"] == group]} for group in GROUPS]
     return {
@@ -153,7 +153,7 @@ def comparison_parts(evidence: Mapping[str, Comparable], *, private: bool) -> Fi
 
 
 def comparison_map(contents: Sequence[Comparable]) -> Map | None:
-    """The releases by their numbers between risk and loss; None where no two measures have a figure in all."""
+    """The releases by their numbers between risk and loss; None if no two measures have figures in all of them."""
     risk, loss = _common(contents, "risk"), _common(contents, "utility")
     if not risk or not loss:
         return None
@@ -163,8 +163,8 @@ def comparison_map(contents: Sequence[Comparable]) -> Map | None:
     return map_of(marks, axis_of(risk[0]), axis_of(loss[0]), release="a release, by its number")
 
 
-def _common(contents: Sequence[Comparable], kind: Kind) -> list[Figure]:
-    """The same measure of each release, with figures as they are; of several that which readers know best."""
+def _common(contents: Sequence[Comparable], kind: MeasureKind) -> list[Figure]:
+    """The best known measure of a kind with an exact figure in every release: its figure in each."""
     measures = [
         {f["title"]: f for f in content["measures"] if f["kind"] == kind and isinstance(f["value"], (int, float))}
         for content in contents

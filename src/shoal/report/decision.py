@@ -1,17 +1,17 @@
-"""What the head of a report says: whether the limits that the plan states were kept, and what nobody has judged.
+"""The head of a report: whether the limits of the plan were kept, and what nobody has judged.
 
-It is one heading, one sentence and four figures, each against its limit: what stands between a reader and a decision.
+It is one heading, one sentence and four figures, each against its limit: all that a reader needs to decide.
 
-A release is not safe because something was proved of it. The head is green only where the plan states a limit on a
-measured risk and one on loss, these and all other requirements hold, and no measured risk that has no limit of its own
-exceeds the highest limit that was stated. Whatever a page does not show counts as not judged.
+A proof about a release does not make it safe. The head is green only if the plan limits a measured risk and a loss, all
+its requirements hold, and no measured risk without a limit of its own exceeds the highest limit. Whatever a page does
+not show counts as not judged.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from shoal.report.evidence import EvidenceFile, Figure, Kind, Measured, Requirement
+from shoal.report.evidence import EvidenceFile, Figure, Measured, MeasureKind, Requirement
 from shoal.report.forms import figure, in_unit, is_share, number_of, share
 from shoal.report.unchanged import left_unchanged, most_singled_out, unchanged_sentence
 
@@ -20,7 +20,7 @@ M = TypeVar("M", bound=Measured)
 Status = Literal["good", "open", "bad"]
 
 WORDS: dict[Status, str] = {"good": "Limits kept", "open": "For you to judge", "bad": "Refused"}
-"""What stands beside a status, so that no one needs its colour."""
+"""Words for each status, so that no one needs its colour."""
 
 NOT_JUDGED = "what is refused is not measured"
 
@@ -34,11 +34,11 @@ class Headline:
     Parameters
     ----------
     value
-        In words, or why there is none.
+        Figure in words, or the reason why there is none.
     limit
-        In words; empty where the plan states none.
+        Limit in words; empty where the plan states none.
     kept
-        Whether the limit is kept; None where there is none.
+        True if the limit is kept; None if there is none.
     """
 
     label: str
@@ -63,7 +63,7 @@ class Decision:
 
 
 def decision(content: EvidenceFile) -> Decision:
-    """The head of the report on what an evidence.json holds."""
+    """The head of the report on an evidence.json."""
     limits = [verdict for verdict in content["requirements"] if verdict["model"]]
     rules = [verdict for verdict in content["requirements"] if not verdict["model"]]
     status, heading, sentences = _judged(content, limits, rules)
@@ -72,14 +72,14 @@ def decision(content: EvidenceFile) -> Decision:
     return Decision(status=status, heading=heading, sentences=sentences, headlines=headlines(content))
 
 
-def limits_on(content: EvidenceFile, kind: Kind) -> list[Requirement]:
+def limits_on(content: EvidenceFile, kind: MeasureKind) -> list[Requirement]:
     """The requirements that limit a measured figure of risk, or of utility."""
     names = {measure["measure"] for measure in content["measures"] if measure["kind"] == kind}
     return [verdict for verdict in content["requirements"] if verdict["limited"] and verdict["model"] in names]
 
 
 def limited_by(content: EvidenceFile, verdict: Requirement) -> list[Figure]:
-    """The measures that a requirement limits: those of its name, if there are any with its parameters these alone."""
+    """The measures that a requirement limits: those of its name with its parameters, else all of its name."""
     named = [measure for measure in content["measures"] if measure["measure"] == verdict["model"]]
     return [measure for measure in named if measure["title"] == verdict["limited"]] or named
 
@@ -89,7 +89,7 @@ def _limits_of(content: EvidenceFile, measure: Figure) -> list[Requirement]:
     return [verdict for verdict in content["requirements"] if measure in limited_by(content, verdict)]
 
 
-def measured(measures: Sequence[M], kind: Kind) -> list[M]:
+def measured(measures: Sequence[M], kind: MeasureKind) -> list[M]:
     """The measures of risk, or of utility, that have a figure to show."""
     return [measure for measure in measures if measure["kind"] == kind and measure["value"] is not None]
 
@@ -119,7 +119,7 @@ def _judged(
 
 
 def _not_judged(content: EvidenceFile) -> list[str]:
-    """What stands between the proofs and a decision; nothing where all was judged."""
+    """Gaps between the proofs and a decision; empty if everything was judged."""
     on_risk, on_loss = limits_on(content, "risk"), limits_on(content, "utility")
     lacking = [what for what, stated in (("measured risk", on_risk), ("loss", on_loss)) if not stated]
     gaps = [f"the plan states no limit on {' and none on '.join(lacking)}"] if lacking else []
@@ -159,16 +159,16 @@ def _highest(content: EvidenceFile, on_risk: Sequence[Requirement]) -> list[str]
     return [f"{which} is {in_unit(worst['value'], worst)}{sure} ({worst['title']})"]
 
 
-def _made_up(content: EvidenceFile) -> bool:
-    """Whether no released record stands for a person."""
+def _is_synthetic(content: EvidenceFile) -> bool:
+    """True if no released record stands for a person."""
     keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
     return bool(keys) and keys <= set(content["made anew"])
 
 
 def _not_attacked(content: EvidenceFile) -> bool:
-    """Whether the records are made up, and no risk that says something of such was measured."""
+    """True if the records are synthetic and no risk that applies to such records was measured."""
     taken = [measure for measure in content["measures"] if measure["value"] is not None or not measure["reason"]]
-    return _made_up(content) and not any(measure["of_made_up"] for measure in taken)
+    return _is_synthetic(content) and not any(measure["of_made_up"] for measure in taken)
 
 
 def _worst(measure: Figure) -> float:
@@ -213,13 +213,13 @@ def _why_no_classes(content: EvidenceFile) -> str:
     keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
     if not keys:
         return "no quasi-identifier by which someone could be looked up"
-    if _made_up(content):
+    if _is_synthetic(content):
         return "every quasi-identifier was made anew, so that no record stands for a person"
     return "the classes were not counted"
 
 
 def _of_verdict(label: str, asked: Sequence[Requirement], why: str) -> Headline:
-    """The smallest class of a table whose classes were counted for its requirements alone, if at all."""
+    """The smallest class, from the requirements that counted classes; the classes themselves are not known."""
     if not asked:
         return Headline(label=label, value="none", note=why)
     strictest = max(asked, key=lambda verdict: verdict["required"])
@@ -228,15 +228,15 @@ def _of_verdict(label: str, asked: Sequence[Requirement], why: str) -> Headline:
     return Headline(label=label, value=value, note=strictest["requirement"], limit=limit, kept=strictest["holds"])
 
 
-def main_measure(content: EvidenceFile, kind: Kind) -> Figure | None:
-    """The measure of a kind that stands at the head; None where none has a figure."""
+def main_measure(content: EvidenceFile, kind: MeasureKind) -> Figure | None:
+    """The measure of a kind shown in the head; None if none has a figure."""
     return next(iter(by_rank(content, kind)), None)
 
 
-def by_rank(content: EvidenceFile, kind: Kind) -> list[Figure]:
-    """The measures of a kind: those that the plan limits, those that readers know best, and all others.
+def by_rank(content: EvidenceFile, kind: MeasureKind) -> list[Figure]:
+    """The measures of a kind: those that the plan limits, then those that readers know best, then all others.
 
-    Of risks that readers know the highest comes first.
+    Of the risks that readers know, the highest comes first.
     """
     figures = measured(content["measures"], kind)
     stated = [
@@ -260,8 +260,8 @@ def _limit_of(content: EvidenceFile, measure: Figure) -> tuple[str, bool | None]
     return f"{word} {in_unit(stated[0]['required'], measure)}", all(v["holds"] for v in stated)
 
 
-def _proved_only(content: EvidenceFile, kind: Kind, label: str) -> Headline | None:
-    """The headline where the limits on measures of a kind are all known to hold, and their figures are not."""
+def _proved_only(content: EvidenceFile, kind: MeasureKind, label: str) -> Headline | None:
+    """The headline where all limits on measures of a kind are known to hold, but their figures are private."""
     limits = limits_on(content, kind)
     if not limits or any(limited_by(content, v)[0]["value"] is not None or not v["holds"] for v in limits):
         return None
@@ -325,7 +325,7 @@ def _main_loss(content: EvidenceFile) -> Headline:
 
 
 def _words(measure: Figure) -> str:
-    """Words beside a figure at the head; of a bound, its title and unit."""
+    """The note on a figure in the head; for a bound, its title and unit."""
     if isinstance(value := measure["value"], dict):
         return f"{measure['title']}, {value['unit']}" if "unit" in value else measure["title"]
     mean = measure["facts"].get("mean") if measure["headline"] else None
@@ -334,7 +334,7 @@ def _words(measure: Figure) -> str:
 
 
 def _listed(clauses: Sequence[str]) -> str:
-    """At least one clause as a part of a sentence."""
+    """One or more clauses as a part of a sentence."""
     return ", and ".join([*([", ".join(clauses[:-1])] if len(clauses) > 1 else []), clauses[-1]])
 
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of a value: the report's own parts, and pictures; nothing is loaded from anywhere."""
+"""Display of values in a notebook: the report's own parts, and pictures; nothing is loaded from anywhere."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ from shoal.report.page import render
 
 
 def displayed(*templates: str, **content: Any) -> str:
-    """Some parts of a page, with the page's style, for the output of a cell."""
+    """Parts of a page, with the page's style, for the output of a cell."""
     return render("display.html", templates=templates, **content)
 
 

@@ -5,12 +5,12 @@ from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from shoal.report.dossier_parts import Asked, dossier_parts
+from shoal.report.dossier_parts import DossierQuestion, dossier_parts
 from shoal.report.evidence import EvidenceFile
 from shoal.vocabulary.errors import MissingDependency
 
 MADE = datetime(1980, 1, 1)
-"""The date of every part of the file, the least that its format knows: equal dossiers are equal bytes."""
+"""Date of every part of the file, the earliest that its format allows: equal dossiers are equal bytes."""
 
 FILL_IN = "To be filled in: "
 
@@ -35,9 +35,9 @@ def dossier_document(content: EvidenceFile, source: str) -> bytes:
     if content["private"]:
         document.add_paragraph("Private: not to leave the building.").runs[0].bold = True
     document.add_paragraph(
-        "The evidence on this release in the order in which regulators ask. Behind every statement stands the place of "
-        f"its figure in {source}. What no program can know is a field. Whether the data count as personal is a finding "
-        "of law, which is not made here."
+        "The evidence on this release in the order of a regulator's questions. Every statement is followed by the "
+        f"place of its figure in {source}. What no program can know is left as a field. Whether the data count as "
+        "personal is a finding of law, which is not made here."
     )
     for number, part in enumerate(dossier_parts(content), 1):
         document.add_heading(f"{number}. {part.title}", 1)
@@ -48,7 +48,7 @@ def dossier_document(content: EvidenceFile, source: str) -> bytes:
     return _bytes_of(document)
 
 
-def _add(document: Any, question: Asked) -> None:
+def _add(document: Any, question: DossierQuestion) -> None:
     for statement in question.statements:
         paragraph = document.add_paragraph(f"{statement.text} ", style="List Bullet")
         paragraph.add_run(f"[{', '.join(statement.sources)}]").italic = True
@@ -59,7 +59,7 @@ def _add(document: Any, question: Asked) -> None:
 
 
 def _bytes_of(document: Any) -> bytes:
-    """The file with the date of `MADE` on all its parts."""
+    """The bytes of the file, with the date `MADE` on all its parts."""
     written, dated = BytesIO(), BytesIO()
     document.save(written)
     with ZipFile(written) as parts, ZipFile(dated, "w") as out:

@@ -1,4 +1,4 @@
-"""The dossier as a page: statements with their figures, and fields to be filled in, in the browser or by hand."""
+"""The dossier as a page: statements with their figures, and fields to fill in, in the browser or by hand."""
 
 from shoal.report.dossier_parts import dossier_parts
 from shoal.report.evidence import EvidenceFile
@@ -11,13 +11,13 @@ def dossier_page(content: EvidenceFile, source: str) -> str:
     Parameters
     ----------
     content
-        What evidence.json holds. The page is as safe to publish as that is.
+        Content of evidence.json. The page is as safe to publish as that file.
     source
-        The file to which the statements point, as a reader finds it.
+        Name, for readers, of the file to which statements refer.
     """
     return render("dossier.html", **dossier_filled(content, source))
 
 
 def dossier_filled(content: EvidenceFile, source: str) -> Filled:
-    """What the template is filled with."""
+    """Values that fill the template."""
     return {"content": content, "private": content["private"], "source": source, "parts": dossier_parts(content)}

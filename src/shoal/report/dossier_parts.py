@@ -1,7 +1,7 @@
-"""The dossier: the evidence of a release in the order in which regulators ask, and what a person has to add.
+"""The dossier: the evidence of a release in the order of a regulator's questions, and fields for a person to fill in.
 
 Every statement names the figures of evidence.json that it rests on (by JSON pointers, RFC 6901). What no program can
-know (who receives the data, what else they have, who answers for it) stands as a field. Whether a release counts as
+know (who receives the data, what else they have, who answers for it) is left as a field. Whether a release counts as
 personal data is a finding of law: no statement here makes it.
 """
 
@@ -13,19 +13,19 @@ from shoal.report.forms import READINGS, figure, in_unit, share
 from shoal.report.unchanged import left_unchanged, unchanged_sentence
 
 UNTIL = "To be used until"
-"""What stands before the last day on which a release may be used."""
+"""Word for the last day on which a release may be used."""
 
 QUESTIONS: dict[Question, str] = {
     "singling out": "whether records that stand for one individual can be isolated",
     "linkability": "whether records of one individual, in this or in several data sets, can be linked",
     "inference": "whether the value of an attribute can be deduced with significant probability from those of others",
 }
-"""The three questions of WP216, section 2.2.2, in words; measures and privacy models declare which one they answer."""
+"""The three questions of WP216, section 2.2.2; measures and privacy models declare which one they answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """Something that the evidence says.
+    """A statement that the evidence supports.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a regulator asks, what the evidence says, and what a person has to add.
+class DossierQuestion:
+    """A regulator's question, the statements of the evidence on it, and fields for a person to fill in.
 
     Parameters
     ----------
     title
-        With the place where it is asked.
+        The question, with the place where it is asked.
     fields
-        What is to be filled in.
+        Labels of the fields.
     """
 
     title: str
@@ -55,38 +55,38 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class DossierPart:
     """One regulator's, or one standard's, questions."""
 
     title: str
     source: str
-    questions: tuple[Asked, ...]
+    questions: tuple[DossierQuestion, ...]
 
 
-def dossier_parts(content: EvidenceFile) -> tuple[Part, ...]:
-    """The parts of the dossier on what an evidence.json holds."""
+def dossier_parts(content: EvidenceFile) -> tuple[DossierPart, ...]:
+    """The parts of the dossier on an evidence.json."""
     return (
-        Part(
+        DossierPart(
             title="The release",
             source="What is described, and by whom",
             questions=(_identity(content), _what_was_done(content), _limits(content)),
         ),
-        Part(
+        DossierPart(
             title="The three questions of the Article 29 Working Party",
             source="Opinion 05/2014 (WP216), section 2.2.2",
             questions=(*(_criterion(content, question) for question in QUESTIONS), _other_risks(content)),
         ),
-        Part(
+        DossierPart(
             title="De-identification framework",
             source="ISO/IEC 27559:2022, clauses 6 to 9",
             questions=tuple(_framework(content)),
         ),
-        Part(
+        DossierPart(
             title="Expert determination",
             source="HIPAA Privacy Rule, 45 CFR 164.514(b)(1)",
             questions=tuple(_expert(content)),
         ),
-        Part(
+        DossierPart(
             title="Secondary use of health data",
             source="European Health Data Space, Regulation (EU) 2025/327, chapter IV",
             questions=tuple(_health_data_space(content)),
@@ -94,7 +94,7 @@ def dossier_parts(content: EvidenceFile) -> tuple[Part, ...]:
     )
 
 
-def _identity(content: EvidenceFile) -> Asked:
+def _identity(content: EvidenceFile) -> DossierQuestion:
     words = {"owner": "Owner", "date": "Date", "audience": "Audience", "purpose": "Purpose", "valid_until": UNTIL}
     size = f"{figure(content['records'])} records in {len(content['columns'])} columns are released"
     copies = f", in {content['copies']} tables made by the same plan" if content["copies"] > 1 else ""
@@ -102,10 +102,10 @@ def _identity(content: EvidenceFile) -> Asked:
         Statement(text=f"{name}: SHA-256 {digest}.", sources=(f"/sha256/{_escaped(name)}",))
         for name, digest in content["sha256"].items()
     ]
-    return Asked(
+    return DossierQuestion(
         title="Identity",
         statements=(
-            *(statement for key, word in words.items() for statement in _said(content, key, word)),
+            *(statement for key, word in words.items() for statement in _stated(content, key, word)),
             Statement(text=f"{size}{copies}.", sources=("/records", "/columns", "/copies")),
             *files,
         ),
@@ -113,13 +113,13 @@ def _identity(content: EvidenceFile) -> Asked:
     )
 
 
-def _said(content: EvidenceFile, key: str, word: str) -> Iterator[Statement]:
-    """What the plan says of the release, if it does."""
+def _stated(content: EvidenceFile, key: str, word: str) -> Iterator[Statement]:
+    """A statement from the plan's description of the release, if it has this key."""
     if key in content["release"]:
         yield Statement(text=f"{word}: {content['release'][key]}.", sources=(f"/release/{key}",))
 
 
-def _what_was_done(content: EvidenceFile) -> Asked:
+def _what_was_done(content: EvidenceFile) -> DossierQuestion:
     statements = []
     for place, step in enumerate(content["steps"]):
         settings = "; ".join(f"{key.replace('_', ' ')} {value}" for key, value in _settings(step).items())
@@ -133,11 +133,11 @@ def _what_was_done(content: EvidenceFile) -> Asked:
     if content["left as they came"]:
         text = unchanged_sentence(left_unchanged(content))
         statements.append(Statement(text=text, sources=("/left as they came", "/singled out")))
-    return Asked(title="What was done to the data", statements=tuple(statements))
+    return DossierQuestion(title="What was done to the data", statements=tuple(statements))
 
 
 def _settings(step: Step) -> dict[str, str]:
-    """What a step was given, and what it says of itself; a method's name before its settings is left out."""
+    """The parameters and facts of a step; a method's name before its settings is left out."""
     names = [f"{name}: " for name in step["step"].split(" + ")]
     stated = {key: figure(value) for key, value in step["parameters"].items()} | step["facts"]
     return {
@@ -146,7 +146,7 @@ def _settings(step: Step) -> dict[str, str]:
     }
 
 
-def _limits(content: EvidenceFile) -> Asked:
+def _limits(content: EvidenceFile) -> DossierQuestion:
     statements = [
         Statement(
             text=f"{verdict['requirement']}: {'proved' if verdict['holds'] else 'refuted'} on the table as it is "
@@ -158,10 +158,10 @@ def _limits(content: EvidenceFile) -> Asked:
     ]
     if not statements:
         statements = [Statement(text="The plan states no limit, so nothing was proved.", sources=("/requirements",))]
-    return Asked(title="Limits that were stated, and their proofs", statements=tuple(statements))
+    return DossierQuestion(title="Limits that were stated, and their proofs", statements=tuple(statements))
 
 
-def _criterion(content: EvidenceFile, question: Question) -> Asked:
+def _criterion(content: EvidenceFile, question: Question) -> DossierQuestion:
     statements = [*_levels(content, question), *_figures(content, question)]
     if question == "singling out":
         statements = [*_alone(content), *statements]
@@ -176,7 +176,7 @@ def _criterion(content: EvidenceFile, question: Question) -> Asked:
     if reasons:
         statements.append(Statement(text=f"Not measured. {' '.join(reasons)}", sources=("/measures",)))
     title = f"{question.capitalize()}: {QUESTIONS[question]}"
-    return Asked(title=title, statements=tuple(statements), fields=tuple(fields))
+    return DossierQuestion(title=title, statements=tuple(statements), fields=tuple(fields))
 
 
 def _alone(content: EvidenceFile) -> Iterator[Statement]:
@@ -192,7 +192,7 @@ def _alone(content: EvidenceFile) -> Iterator[Statement]:
 
 
 def _levels(content: EvidenceFile, *questions: Question) -> Iterator[Statement]:
-    """Levels of privacy models that answer one of some questions."""
+    """Levels of privacy models that answer one of the questions."""
     for place, level in enumerate(content["reached"]):
         if level["question"] in questions:
             text = f"{level['title']} reached: {figure(level['value'])} ({level['better']} is better)."
@@ -200,7 +200,7 @@ def _levels(content: EvidenceFile, *questions: Question) -> Iterator[Statement]:
 
 
 def _figures(content: EvidenceFile, *questions: Question | None) -> Iterator[Statement]:
-    """Risks that answer one of some questions; None stands for those that answer none."""
+    """Risks that answer one of the questions; None stands for risks that answer none."""
     for place, measure in enumerate(content["measures"]):
         if measure["kind"] == "risk" and measure["question"] in questions and measure["value"] is not None:
             yield _of_measure(place, measure)
@@ -223,7 +223,7 @@ def _of_measure(place: int, measure: Figure) -> Statement:
     return Statement(text=text, sources=(f"/measures/{place}/value",))
 
 
-def _other_risks(content: EvidenceFile) -> Asked:
+def _other_risks(content: EvidenceFile) -> DossierQuestion:
     hidden = [
         measure["title"]
         for measure in content["measures"]
@@ -233,13 +233,13 @@ def _other_risks(content: EvidenceFile) -> Asked:
     if hidden:
         text = f"Measured, and not shown where this evidence is public: {', '.join(hidden)}."
         statements.append(Statement(text=text, sources=("/measures",)))
-    return Asked(title="Further measures of risk", statements=tuple(statements))
+    return DossierQuestion(title="Further measures of risk", statements=tuple(statements))
 
 
-def _framework(content: EvidenceFile) -> Iterator[Asked]:
-    yield Asked(
+def _framework(content: EvidenceFile) -> Iterator[DossierQuestion]:
+    yield DossierQuestion(
         title="Context assessment (clause 6): threats, transparency and harms",
-        statements=tuple(_said(content, "audience", "Audience")),
+        statements=tuple(_stated(content, "audience", "Audience")),
         fields=(
             "Recipients, and the contract or law under which they receive the data",
             "Security and privacy practices of the recipients (6.2.2)",
@@ -251,7 +251,7 @@ def _framework(content: EvidenceFile) -> Iterator[Asked]:
     roles: dict[str, list[str]] = {}
     for column in content["columns"]:
         roles.setdefault(column["role"], []).append(column["name"])
-    yield Asked(
+    yield DossierQuestion(
         title="Data assessment (clause 7): features of the data and attacks",
         statements=(
             *(
@@ -265,7 +265,7 @@ def _framework(content: EvidenceFile) -> Iterator[Asked]:
             "Whether an intruder may know that a person is in the table (7.3.3)",
         ),
     )
-    yield Asked(
+    yield DossierQuestion(
         title="Identifiability assessment and mitigation (clause 8)",
         statements=(*_limits(content).statements, *_figures(content, *QUESTIONS), *_losses(content)),
         fields=("Threshold of tolerable risk, and why it is right for this context (8.2.2)",),
@@ -273,11 +273,11 @@ def _framework(content: EvidenceFile) -> Iterator[Asked]:
     yield _governance(content)
 
 
-def _governance(content: EvidenceFile) -> Asked:
-    return Asked(
+def _governance(content: EvidenceFile) -> DossierQuestion:
+    return DossierQuestion(
         title="De-identification governance (clause 9)",
         statements=(
-            *_said(content, "valid_until", UNTIL),
+            *_stated(content, "valid_until", UNTIL),
             Statement(
                 text="Made with " + ", ".join(f"{name} {number}" for name, number in content["versions"].items()) + ".",
                 sources=("/versions",),
@@ -298,12 +298,12 @@ def _losses(content: EvidenceFile) -> Iterator[Statement]:
             yield _of_measure(place, measure)
 
 
-def _expert(content: EvidenceFile) -> Iterator[Asked]:
-    yield Asked(
+def _expert(content: EvidenceFile) -> Iterator[DossierQuestion]:
+    yield DossierQuestion(
         title="The expert",
         fields=("Name", "Knowledge of and experience with statistical and scientific principles and methods"),
     )
-    yield Asked(
+    yield DossierQuestion(
         title="Methods and results that the determination rests on",
         statements=(*_limits(content).statements, *_alone(content), *_figures(content, *QUESTIONS)),
         fields=(
@@ -312,27 +312,27 @@ def _expert(content: EvidenceFile) -> Iterator[Asked]:
             "with other reasonably available information, to identify an individual",
         ),
     )
-    yield Asked(
+    yield DossierQuestion(
         title="Period of validity",
-        statements=tuple(_said(content, "valid_until", UNTIL)),
+        statements=tuple(_stated(content, "valid_until", UNTIL)),
         fields=("Until when the determination holds, and what would call for a new one", "Date and signature"),
     )
 
 
-def _health_data_space(content: EvidenceFile) -> Iterator[Asked]:
-    yield Asked(
+def _health_data_space(content: EvidenceFile) -> Iterator[DossierQuestion]:
+    yield DossierQuestion(
         title="Data minimisation and purpose limitation (Article 66(1))",
-        statements=(*_said(content, "purpose", "Purpose"), *_what_was_done(content).statements),
+        statements=(*_stated(content, "purpose", "Purpose"), *_what_was_done(content).statements),
         fields=("Why each column is needed for the purpose of the application",),
     )
-    yield Asked(
+    yield DossierQuestion(
         title="Format of the data (Article 66(2) and (3))",
         statements=(*_alone(content), *_levels(content, *QUESTIONS)),
         fields=(
             "Format in which the data are provided under paragraph 2 or 3, as found by the health data access body",
         ),
     )
-    yield Asked(
+    yield DossierQuestion(
         title="Data permit and environment (Articles 68 and 73)",
         fields=(
             "Data permit: number, holder and end",

@@ -1,6 +1,6 @@
-"""The layout of evidence.json, the JSON schema that it obeys, and so what every page is drawn from.
+"""The layout of evidence.json, from which every page is drawn, and its JSON schema.
 
-What pages must know of a measure or a privacy model beside its figure stands here too, as the method declares it, so
+It also holds what pages must know of a measure or a privacy model besides its figure, as the method declares it, so
 that no page names a method.
 """
 
@@ -15,7 +15,7 @@ from shoal.report.exploration import Exploration
 from shoal.report.forms import CLOSED, Bound, Limits
 from shoal.vocabulary.facts import Better, ByLabel
 
-Kind = Literal["risk", "utility"]
+MeasureKind = Literal["risk", "utility"]
 
 Spread = Literal["quantitative", "temporal", "nominal"]
 
@@ -26,10 +26,10 @@ Question = Literal["singling out", "linkability", "inference"]
 
 
 class Requirement(TypedDict):
-    """A verdict; that of a rule of the data `protects` nobody, and names no `model`.
+    """A verdict; that on an edit rule `protects` nobody and names no `model`.
 
-    `limited` is the title of the measure whose figure it is a limit on; empty for a privacy model. `counts_classes`
-    tells of a limit on the smallest class.
+    `limited` is the title of the measure that it limits; empty for a privacy model. `counts_classes` is true for a
+    limit on the smallest class.
     """
 
     requirement: str
@@ -53,10 +53,10 @@ class Estimate(TypedDict):
 
 
 class Measured(TypedDict):
-    """A figure of risk or of loss (utility): as it is, in a band, or null where it was not computed or is private."""
+    """A figure of risk or loss: exact, in a band, or null if it was not computed or is private."""
 
     measure: str
-    kind: Kind
+    kind: MeasureKind
     title: str
     value: float | Bound | None
     unit: str
@@ -70,7 +70,7 @@ class Measured(TypedDict):
 
 
 class Declared(TypedDict):
-    """What a measure declares for its readers; see `shoal.judges.base.Measure`."""
+    """Declarations of a measure for its readers; see `shoal.judges.base.Measure`."""
 
     source: str
     question: Question | None
@@ -83,15 +83,14 @@ class Declared(TypedDict):
 class Figure(Declared, Measured):
     """A figure in a report.
 
-    `original` is a risk's figure on the original table as if it were released; private, and null where it was not
-    taken.
+    `original` is a risk's figure on the original table as if it were released; private, and null if it was not taken.
     """
 
     original: float | Bound | None
 
 
 class Bin(TypedDict):
-    """The share of a table's records in a range of values, or in a category; times in milliseconds since 1970."""
+    """Share of a table's records in a range of values, or in a category; times in milliseconds since 1970."""
 
     table: TableName
     share: float
@@ -109,16 +108,16 @@ class Distribution(TypedDict):
 
 
 class ColumnBefore(TypedDict):
-    """A column against the original: cells of the same records without a value, and the share of cells changed."""
+    """A column compared with the original: missing cells of the same records, and the share of cells changed."""
 
     missing: int
     changed: float
 
 
 class ReleasedColumn(TypedDict):
-    """A released column; no distribution where no cell of it is known.
+    """A released column; it has no distribution if no cell of it is known.
 
-    `missing` counts the released cells without a value, null where nobody did; `values` has the labels of codes.
+    `missing` counts the missing released cells, null if they were not counted; `values` has the labels of codes.
     `original` is private.
     """
 
@@ -133,7 +132,7 @@ class ReleasedColumn(TypedDict):
 
 
 class ClassSizes(TypedDict):
-    """The records whose classes have `low` to `high` records; null for no end."""
+    """Number of records in classes of `low` to `high` records; a null `high` means no upper end."""
 
     low: int
     high: int | None
@@ -144,18 +143,18 @@ Classes = TypedDict(
     "Classes",
     {"missing": str, "records": int, "smallest": int, "fewer than": dict[str, int], "sizes": list[ClassSizes]},
 )
-"""How many released records share their quasi-identifiers, by one reading of missing cells."""
+"""Class sizes of the released records by their quasi-identifiers, under one reading of missing cells."""
 
 
 ClassesBefore = TypedDict(
     "ClassesBefore",
     {"missing": str, "records": int | None, "smallest": int | None, "fewer than": dict[str, int | Bound]},
 )
-"""The same of the original; null, or left out, where that is private."""
+"""Class sizes of the original records; null or left out where that is private."""
 
 
 class Reached(TypedDict):
-    """The level that the release has of a privacy model, required or not."""
+    """The level that the release reaches of a privacy model, required or not."""
 
     model: str
     question: Question | None
@@ -165,7 +164,7 @@ class Reached(TypedDict):
 
 
 class Step(TypedDict):
-    """What a step did, in the words of the page: figures as texts; and its parameters, as the plan has them."""
+    """The parameters of a step, as the plan has them, and its facts, in the words of the page."""
 
     step: str
     columns: list[str]
@@ -174,7 +173,7 @@ class Step(TypedDict):
 
 
 class Riskiest(TypedDict):
-    """The records at highest risk, by rows of the original from 1, and their risk."""
+    """The records at highest risk, by row of the original from 1, and their risk."""
 
     title: str
     rows: list[int]
@@ -182,7 +181,7 @@ class Riskiest(TypedDict):
 
 
 class CopyRequirement(TypedDict):
-    """What a copy reaches of a requirement; rules have no figure."""
+    """The level that a copy reaches of a requirement; rules have none."""
 
     requirement: str
     achieved: float | None
@@ -199,15 +198,15 @@ Copy = TypedDict(
     "Copy",
     {"seed": str, "requirements": list[CopyRequirement], "measures": list[CopyMeasure], "values that cannot be": int},
 )
-"""What was proved and measured on one of several copies."""
+"""Verdicts and figures of one of several copies."""
 
 
 SingledOutBy = TypedDict("SingledOutBy", {"columns": list[str], "alone": int, "beside the quasi-identifiers": int})
-"""Records that no other is like in some columns that left as they came, and in these and the quasi-identifiers."""
+"""Records that are unique on some unchanged columns, and on these and the quasi-identifiers."""
 
 
 Unchanged = TypedDict("Unchanged", {"records": int, "left as they came": list[str], "singled out": list[SingledOutBy]})
-"""Of a release what leaves unchanged, and how many of its records that singles out."""
+"""The unchanged columns of a release, and the records that they single out."""
 
 
 Private = TypedDict(
@@ -223,14 +222,14 @@ Private = TypedDict(
         "exploration": Exploration | None,
     },
 )
-"""What only those may see who may see everything."""
+"""The private part, for those who may see everything."""
 
 
 LONGEST_NAME = 200
 
 
 class Approval(TypedDict):
-    """Who approved what, and when; the hash is of the released cells and of what is public besides."""
+    """An approval: name, time, and a hash of the released cells and the public evidence."""
 
     by: Annotated[str, MaxLen(LONGEST_NAME)]
     when: str
@@ -238,11 +237,11 @@ class Approval(TypedDict):
 
 
 class OfRecords(TypedDict):
-    """An identifier of which several records have one value, so that what counts records counts no persons.
+    """An identifier that repeats, so that figures which count records do not count persons.
 
-    `promises` are the requirements that count records. What follows is private, and left out in public: how many
-    `values` how many `records` have, the fewest values in a class (`smallest`), and how many of the classes (`groups`)
-    have fewer than `k` (`few`); null where classes were not counted so.
+    `promises` are the requirements that count records. The other keys are private and left out in public: the number of
+    `values`, the number of `records` that have one, the fewest values in a class (`smallest`), the number of classes
+    (`groups`), and how many of these have fewer than `k` values (`few`); null where classes were not counted so.
     """
 
     identifier: str
@@ -265,11 +264,11 @@ Judged = TypedDict(
         "measures": list[Measured],
     },
 )
-"""What judges found, as record.json has it."""
+"""Results of the judges, as in record.json."""
 
 
 class Comparable(TypedDict):
-    """What of a release stands beside that of others."""
+    """The parts of a release's evidence that are set beside those of others."""
 
     records: int
     requirements: list[Requirement]

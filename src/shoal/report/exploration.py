@@ -1,4 +1,4 @@
-"""The layout of frontier.json, and of what evidence.json shows of it."""
+"""The layout of frontier.json, and of the part of it that evidence.json shows."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ KINDS: tuple[Literal["risk"], Literal["utility"]] = ("risk", "utility")
 
 
 class Candidate(TypedDict):
-    """A plan that was tried; null where a figure could not be computed."""
+    """A plan that was tried; null for a figure that could not be computed."""
 
     name: str
     risk: float | None
@@ -21,7 +21,7 @@ class Candidate(TypedDict):
 
 
 class ExploredAxis(TypedDict):
-    """What candidates are compared by: a measure, with its parameters in its title."""
+    """A measure by which candidates are compared, with its parameters in its title."""
 
     measure: str
     title: str
@@ -38,14 +38,14 @@ class ExploredAxes(TypedDict):
 
 
 class Landmark(TypedDict):
-    """The figures of the unprotected table; null where one could not be computed."""
+    """The figures of the unprotected table; null for one that could not be computed."""
 
     risk: float | None
     utility: float | None
 
 
 class Explored(TypedDict):
-    """What was compared, the unprotected table, and which candidates stand out."""
+    """The axes, the unprotected table, and the candidates that stand out."""
 
     axes: ExploredAxes
     unprotected: Landmark | None
@@ -55,13 +55,13 @@ class Explored(TypedDict):
 
 
 class Exploration(Explored):
-    """Why this plan: the risk and loss of all that were tried."""
+    """The grounds for choosing a plan: risk and loss of all candidates."""
 
     points: list[Candidate]
 
 
 class Tried(Candidate):
-    """A candidate in frontier.json: all its figures by measure, and why it lacks one, or a requirement fails."""
+    """A candidate in frontier.json: all its figures, and why one is missing or a requirement fails."""
 
     method: str
     reason: str

@@ -10,38 +10,38 @@ from typing_extensions import TypedDict
 from shoal.vocabulary.errors import in_digits
 
 CLOSED = ConfigDict(extra="forbid")
-"""Of layouts that have no other keys than they name."""
+"""Configuration of layouts that allow no further keys."""
 
 Bound = TypedDict("Bound", {"at most": NotRequired[float], "at least": NotRequired[float], "unit": NotRequired[str]})
-"""A band: all that is told of a figure that depends on the original."""
+"""A band: all that is shown of a figure that depends on the original."""
 
 READINGS = {
     "equal": "a missing cell matching only a missing cell",
     "wildcard": "a missing cell matching every value",
     "nothing": "a missing cell matching nothing",
 }
-"""How missing cells were read, in words."""
+"""Readings of missing cells, in words."""
 
 Limits = tuple[float | None, float | None]
-"""Smallest and largest value of a figure; None for no end."""
+"""Smallest and largest value of a figure; None for no limit."""
 
 WHOLE = (0.0, 1.0)
-"""Limits of a part of a whole, or of a probability."""
+"""Limits of a share or a probability."""
 
 
-class Scale(TypedDict):
-    """What of a measure is needed to write its figures."""
+class UnitAndLimits(TypedDict):
+    """The parts of a measure that are needed to write its figures."""
 
     unit: str
     limits: Limits
 
 
 ROUNDING = 1e-12
-"""Figures below this are what rounding leaves of nothing."""
+"""Figures below this are rounding errors of 0."""
 
 
 def in_words(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Facts as a reader wants them; what is nested is set side by side."""
+    """Facts as texts for a reader; nested facts are flattened."""
     return {label: figure(value) for label, value in _plain(facts) if value is not None}
 
 
@@ -54,17 +54,17 @@ def _plain(facts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, An
 
 
 def is_bound(value: Any) -> bool:
-    """Whether a value is a band, as evidence.json has it."""
+    """True if a value is a band, as in evidence.json."""
     return isinstance(value, Mapping) and bool({"at most", "at least"} & value.keys())
 
 
 def number_of(value: float | Bound | None) -> float | None:
-    """A figure or the bound on it; None where there is none."""
+    """A figure or its bound as a number; None if there is none."""
     return value.get("at most", value.get("at least")) if isinstance(value, dict) else value
 
 
 def figure(value: Any) -> str:
-    """A figure as a reader wants it: four digits, thousands set apart."""
+    """A figure for a reader: four digits, thousands set apart."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "not computed"}[value]
     if isinstance(value, int):
@@ -88,7 +88,7 @@ def figure(value: Any) -> str:
 
 
 def share(value: float) -> str:
-    """A part of a whole in per cent: three digits at most, and never 0 or 100 % for what is not quite that."""
+    """A share in per cent: at most three digits, and 0 or 100 % only if it is exactly that."""
     if value in (0, 1):
         return f"{100 * value:.0f} %"
     percent = 100 * value
@@ -99,9 +99,8 @@ def share(value: float) -> str:
     return f"{percent:.2f} %" if abs(percent) < 1 else f"{percent:.3g} %"
 
 
-def in_unit(value: float | Bound | None, of: Scale, *, named: bool = True) -> str:
-    """A figure of a measure, or a bound on it, as a reader wants it: shares of a whole in per cent, others with their
-    unit.
+def in_unit(value: float | Bound | None, of: UnitAndLimits, *, named: bool = True) -> str:
+    """A figure of a measure, or its bound, for a reader: shares in per cent, others with their unit.
 
     Parameters
     ----------
@@ -118,6 +117,6 @@ def in_unit(value: float | Bound | None, of: Scale, *, named: bool = True) -> st
     return f"at {'most' if 'at most' in value else 'least'} {text}"
 
 
-def is_share(of: Scale) -> bool:
-    """True for a measure whose figure is a part of a whole, or a probability."""
+def is_share(of: UnitAndLimits) -> bool:
+    """True if a measure's figure is a share or a probability."""
     return tuple(of["limits"]) == WHOLE and not of["unit"]

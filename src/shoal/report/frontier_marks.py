@@ -1,21 +1,21 @@
 """The candidates of an exploration: their numbers, their standing, and their marks on the map."""
 
 from shoal.report.exploration import Candidate, Exploration, Explored, FrontierFile, Tried
-from shoal.report.forms import Scale, is_share
-from shoal.report.risk_map import Axis, Kind, Mark, marks_of
+from shoal.report.forms import UnitAndLimits, is_share
+from shoal.report.risk_map import Axis, Mark, MarkKind, marks_of
 from shoal.vocabulary.facts import Better
 
 UNPROTECTED = "unprotected"
 
 
-class Standing(Tried):
+class RankedCandidate(Tried):
     """A candidate with its standing in words."""
 
     standing: str
 
 
-class Titled(Scale):
-    """A measure as the axis of a map needs it."""
+class Titled(UnitAndLimits):
+    """A measure with what the axis of a map needs."""
 
     title: str
     better: Better
@@ -27,18 +27,18 @@ def along_frontier(frontier: Exploration | FrontierFile) -> list[Candidate]:
 
 
 def in_order(frontier: Exploration | FrontierFile) -> list[Candidate]:
-    """All candidates in the order of their numbers, those of the frontier first."""
+    """All candidates in the order of their numbers; those on the frontier come first."""
     return along_frontier(frontier) + [p for p in frontier["points"] if p["name"] not in frontier["pareto"]]
 
 
-def numbered(frontier: FrontierFile) -> dict[int, Standing]:
+def numbered(frontier: FrontierFile) -> dict[int, RankedCandidate]:
     """Every candidate by its number, with its standing in words."""
     tried = {point["name"]: point for point in frontier["points"]}
     named = [tried[point["name"]] for point in in_order(frontier)]
     return {number: {**point, "standing": _standing(point, frontier)} for number, point in enumerate(named, 1)}
 
 
-def _kind(point: Candidate, frontier: Explored) -> Kind:
+def _kind(point: Candidate, frontier: Explored) -> MarkKind:
     if point["name"] == frontier["recommended"]:
         return "release"
     if point["name"] in frontier["pareto"]:
@@ -68,7 +68,7 @@ def marks(frontier: Exploration | FrontierFile) -> list[Mark]:
 
 
 def axes(frontier: Explored) -> tuple[Axis, Axis]:
-    """What the two axes measure."""
+    """The two axes of the map."""
     return axis_of(frontier["axes"]["risk"]), axis_of(frontier["axes"]["utility"])
 
 

@@ -17,6 +17,6 @@ def frontier_page(frontier: FrontierFile) -> str:
 
 
 def frontier_parts(frontier: FrontierFile) -> Filled:
-    """What the parts of the page are filled with."""
+    """Values that fill the templates of the page."""
     drawn = map_of(marks(frontier), *axes(frontier), release="recommended")
     return {"frontier": frontier, "map": drawn, "numbered": numbered(frontier)}

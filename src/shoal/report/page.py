@@ -1,4 +1,4 @@
-"""The report as a page: whether to release, then what stands behind it.
+"""The report as a page: whether to release, then the evidence for it.
 
 A page shows the content of an evidence.json, public or private, and nothing else.
 """
@@ -15,12 +15,12 @@ from shoal.report.charts import Chart, class_sizes_chart, drawn, size_range, svg
 from shoal.report.decision import by_rank, decision, measured
 from shoal.report.evidence import Bin, Copy, Distribution, EvidenceFile, Figure, Measured, Requirement
 from shoal.report.exploration import Candidate
-from shoal.report.forms import READINGS, Scale, figure, in_unit, in_words, is_bound, is_share, share
+from shoal.report.forms import READINGS, UnitAndLimits, figure, in_unit, in_words, is_bound, is_share, share
 from shoal.report.frontier_marks import UNPROTECTED, along_frontier, axes, axis_of, marks
-from shoal.report.risk_map import SHAPES, Axis, Kind, Mark, marks_of, risk_map
+from shoal.report.risk_map import SHAPES, Axis, Mark, MarkKind, marks_of, risk_map
 
 Filled = dict[str, Any]
-"""Values by the names under which a template shows them."""
+"""Values that fill a template, by the names that it uses."""
 
 GLOSSARY = {
     "quasi-identifier": "A column that others may know about a person, so that it can be used to find the record.",
@@ -37,10 +37,10 @@ GLOSSARY = {
 }
 
 WIDE = 3
-"""Parts of a measure beyond which its table by column takes the width of the page, and comes last."""
+"""A measure with more parts than this has its table by column at the end, in the width of the page."""
 
 MOST_DESCRIBED = 3
-"""Of a distribution's bins, those that its description in words names."""
+"""Bins of a distribution that its description in words names."""
 
 
 def page(content: EvidenceFile) -> str:
@@ -49,13 +49,13 @@ def page(content: EvidenceFile) -> str:
     Parameters
     ----------
     content
-        What evidence.json holds. The page is as safe to publish as that is.
+        Content of evidence.json. The page is as safe to publish as that file.
     """
     return render("page.html", **parts(content))
 
 
 def parts(content: EvidenceFile) -> Filled:
-    """What the parts of the page are filled with."""
+    """Values that fill the templates of the page."""
     measures = content["measures"]
     return {
         "content": content,
@@ -77,7 +77,7 @@ def parts(content: EvidenceFile) -> Filled:
 
 
 def evidence_shown(requirements: Sequence[Requirement], measures: Sequence[Measured]) -> str:
-    """What a notebook shows of evidence that belongs to no release: requirements, risks and losses."""
+    """Requirements, risks and losses that belong to no release, for a notebook."""
     return render(
         "display.html",
         templates=("parts/evidence.html",),
@@ -91,7 +91,7 @@ def evidence_shown(requirements: Sequence[Requirement], measures: Sequence[Measu
 
 
 def over_copies(copies: Sequence[Copy]) -> list[tuple[str, float, float]]:
-    """The title, the least and the largest of every figure of several copies, requirements first."""
+    """The title, the least and the largest value of every figure of several copies, requirements first."""
     named = [
         {
             **{row["requirement"]: row["achieved"] for row in copy["requirements"]},
@@ -138,13 +138,13 @@ def _templates() -> Environment:
 
 @dataclass(frozen=True, kw_only=True)
 class Map:
-    """Risk against loss."""
+    """A map of risk against loss."""
 
     chart: Chart
-    kinds: Sequence[Kind]  # of the marks, for the legend
+    kinds: Sequence[MarkKind]  # of the marks, for the legend
     marks: Sequence[Mark]
-    release: str  # what the legend calls its squares
-    because: str  # why a plan was recommended
+    release: str  # the word of the legend for squares
+    because: str  # the reason for the recommended plan
     along: Sequence[Candidate]  # the plans on the frontier
 
 
@@ -156,7 +156,7 @@ def map_of(
     because: str = "",
     along: Sequence[Candidate] = (),
 ) -> Map | None:
-    """A map of some marks; None where there is none."""
+    """The map of some marks; None if there are none."""
     if not shown:
         return None
     kinds = [kind for kind in reversed(SHAPES) if any(mark.kind == kind for mark in shown)]
@@ -165,9 +165,9 @@ def map_of(
 
 
 def release_map(content: EvidenceFile) -> Map | None:
-    """Where the release lies between risk and loss, with the unprotected table and the frontier as landmarks.
+    """The release between risk and loss, with the unprotected table and the frontier as landmarks.
 
-    None where there would be no landmark, as on every public page.
+    None if there would be no landmark, as on every public page.
     """
     frontier = content["private"] and content["private"]["exploration"]
     if frontier:
@@ -200,12 +200,12 @@ def _classes(content: EvidenceFile) -> Filled | None:
 
 
 def _together(text: str) -> str:
-    """Figures and their per cent signs on one line."""
+    """Text whose per cent signs are never parted from their figures."""
     return re.sub(r"(\d) %", "\\1\N{NO-BREAK SPACE}%", text)
 
 
-def _span(measure: Scale) -> str:
-    """Between what and what a measure's figure lies."""
+def _span(measure: UnitAndLimits) -> str:
+    """The range of a measure's figures, in words."""
     if is_share(measure):
         return "0 to 100 %"
     low, high = ("any value" if end is None else figure(end) for end in measure["limits"])
@@ -214,7 +214,7 @@ def _span(measure: Scale) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnFigures:
-    """What a measure says of each column: figures by column and part, and the parts that occur."""
+    """Figures of a measure by column and part, and the parts that occur."""
 
     title: str
     parts: Sequence[str]
@@ -222,7 +222,7 @@ class ColumnFigures:
 
 
 def _by_column(measure: Figure) -> Iterator[ColumnFigures]:
-    """The figures of a measure by column, if it has some."""
+    """The figures of a measure by column, if it has any."""
     split = {
         column: value if isinstance(value, Mapping) and not is_bound(value) else {"": value}
         for column, value in (measure["by_column"] or {}).items()

@@ -1,4 +1,4 @@
-"""A page on what was refused: what fails, by how much, and what would help."""
+"""The page of a refusal: the failed requirements, by how much they fail, and advice."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,14 @@ from shoal.report.page import Filled, parts, render
 def refusal_page(
     requirements: Sequence[Requirement], advice: Sequence[object], content: EvidenceFile | None = None
 ) -> str:
-    """One self-contained page; private, for what would help is computed from the original.
+    """One self-contained page; private, since advice is computed from the original.
 
     Parameters
     ----------
     content
-        What evidence.json would hold; None where that was not gathered.
+        Content of evidence.json; None if it was not gathered.
     advice
-        Each with `requirement`, `remedy` and `effect`.
+        Pieces of advice, each with `requirement`, `remedy` and `effect`.
     """
     return render("refusal.html", **refusal_parts(requirements, advice, content))
 
@@ -25,7 +25,7 @@ def refusal_page(
 def refusal_parts(
     requirements: Sequence[Requirement], advice: Sequence[object], content: EvidenceFile | None
 ) -> Filled:
-    """What the parts of the page are filled with."""
+    """Values that fill the templates of the page."""
     return {
         **(parts(content) if content else {}),
         "whole": content is not None,

@@ -1,8 +1,8 @@
-"""Draw Vega-Lite specifications in a process of its own.
+"""Rendering of Vega-Lite specifications in a separate process.
 
-The renderer is an engine of JavaScript and a layout of fonts, in which a text from a table may end the whole process,
-as some have. It then ends that process alone: the picture is missing, and the release is written. One process draws
-all pictures, a line of JSON in and a line of JSON out; it ends when its input does.
+The renderer contains a JavaScript engine and a font layout engine, which a text from a table can crash, as some have.
+Then only that process ends: the picture is missing, and the release is written. One process draws all pictures, a line
+of JSON in and a line of JSON out; it ends when its input does.
 """
 
 import atexit
@@ -25,11 +25,11 @@ for line in sys.stdin:
 VEGA_LITE = "5.20"
 
 KEPT = 256
-"""Pictures, a few kilobytes each, that need not be drawn again: pages about one table repeat many."""
+"""Pictures kept, of a few kilobytes each: pages about one table repeat many."""
 
 
 class Renderer:
-    """A process that draws; it is started with the first picture, and anew after one that ended it."""
+    """A process that draws; started with the first picture, and again after a crash."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -39,29 +39,29 @@ class Renderer:
         atexit.register(self.close)
 
     def svg(self, spec: Mapping[str, object]) -> str | None:
-        """The picture as an SVG text; None where it ended the process."""
-        asked = json.dumps(spec)
+        """The picture as SVG text; None if drawing it crashed the process."""
+        request = json.dumps(spec)
         with self._lock:
-            if asked not in self._pictures:
-                line = self._answer(asked)
+            if request not in self._pictures:
+                line = self._answer(request)
                 if not line:
                     return None
                 if len(self._pictures) == KEPT:
                     del self._pictures[next(iter(self._pictures))]
-                self._pictures[asked] = json.loads(line)
-            return self._pictures[asked]
+                self._pictures[request] = json.loads(line)
+            return self._pictures[request]
 
-    def _answer(self, asked: str) -> str:
-        """What the process writes to a line that it is given; nothing where that ended it."""
+    def _answer(self, request: str) -> str:
+        """The line that the process answers to a request; empty if the request crashed it."""
         line = ""
         try:
             with suppress(OSError):  # it ended before it had read all
                 into, out = self._pipes()
-                into.write(asked + "\n")
+                into.write(request + "\n")
                 into.flush()
                 line = out.readline()
         finally:
-            if not line:  # also where we are interrupted: the answer would be taken for that to the next question
+            if not line:  # on an interrupt too: a late answer would be taken for that to the next request
                 self.close()
         return line
 
@@ -74,7 +74,7 @@ class Renderer:
                 process.communicate()
 
     def _pipes(self) -> tuple[IO[str], IO[str]]:
-        """What the process reads and what it writes; it is started where there is none of our own."""
+        """Input and output of the process, which is started if this process has none of its own."""
         if self._process is None or self._owner != os.getpid():  # a fork must not share its parent's
             self._owner = os.getpid()
             self._process = subprocess.Popen(

@@ -1,6 +1,6 @@
-"""Risk against loss, as a map: what was released, the unprotected table, and plans that were tried, as landmarks.
+"""A map of risk against loss, with the release, the unprotected table, and candidates as landmarks.
 
-Marks are numbered, for names would lie over each other; a table beside the map says what the numbers are.
+Marks are numbered, since names would overlap; a table beside the map explains the numbers.
 """
 
 from collections.abc import Sequence
@@ -11,19 +11,19 @@ from shoal.report.charts import COLOURS, LETTERS, Chart, text_only
 from shoal.report.forms import Bound, number_of
 from shoal.vocabulary.facts import Better
 
-Kind = Literal["release", "unprotected", "frontier", "beaten", "refused"]
+MarkKind = Literal["release", "unprotected", "frontier", "beaten", "refused"]
 
 MARGIN = 40
 """Points between the outermost marks and the ends of an axis."""
 
-SHAPES: dict[Kind, tuple[str, str, int, bool]] = {
+SHAPES: dict[MarkKind, tuple[str, str, int, bool]] = {
     "refused": ("cross", COLOURS["soft"], 60, False),
     "beaten": ("circle", COLOURS["before"], 55, False),
     "frontier": ("circle", COLOURS["after"], 70, True),
     "unprotected": ("diamond", COLOURS["bad"], 170, True),
     "release": ("square", COLOURS["after"], 200, True),
 }
-"""For each kind of mark its shape, colour and size, and whether it is filled; what comes later lies on top."""
+"""Shape, colour, size and filling of each kind of mark; later ones are drawn on top."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,29 +33,29 @@ class Mark:
     Parameters
     ----------
     label
-        A number, or a word or two.
+        Label of the mark: a number, or a word or two.
     """
 
     label: str
-    kind: Kind
+    kind: MarkKind
     risk: float
     loss: float
 
 
-def marks_of(label: str, kind: Kind, risk: float | Bound | None, loss: float | Bound | None) -> list[Mark]:
-    """The mark of two figures; none where one lacks."""
+def marks_of(label: str, kind: MarkKind, risk: float | Bound | None, loss: float | Bound | None) -> list[Mark]:
+    """The mark of two figures; none if one is missing."""
     x, y = number_of(risk), number_of(loss)
     return [] if x is None or y is None else [Mark(label=label, kind=kind, risk=x, loss=y)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """What an axis measures.
+    """The title and direction of an axis.
 
     Parameters
     ----------
     as_share
-        Whether its figures are parts of a whole, shown in per cent.
+        True if its figures are shares, shown in per cent.
     """
 
     title: str
@@ -63,7 +63,7 @@ class Axis:
     as_share: bool = False
 
     def encoding(self, field: str, figures: Sequence[float]) -> Chart:
-        """Of a channel; where nothing is below 0 the square root of the figures is drawn, for most lie near 0."""
+        """The encoding of a channel; figures that are never negative are on a square-root scale, as most lie near 0."""
         axis = {"title": f"{text_only(self.title[:LETTERS])} ({self.better} is better)", "tickCount": 6, "grid": True}
         if self.as_share:
             axis["format"] = ".3~%"
@@ -77,9 +77,9 @@ def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 520)
     Parameters
     ----------
     marks
-        At least one.
+        One mark or more.
     risk, loss
-        What the horizontal and the vertical axis measure.
+        The horizontal and the vertical axis.
     """
     x = risk.encoding("risk", [mark.risk for mark in marks])
     y = loss.encoding("loss", [mark.loss for mark in marks])
@@ -101,7 +101,7 @@ def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 520)
 
 
 def _labels(marks: Sequence[Mark], x: Chart, y: Chart) -> list[Chart]:
-    """Labels of neighbours stand by turns above and below their marks."""
+    """Labels of the marks, alternately above and below them."""
     ordered = sorted(marks, key=lambda mark: (mark.risk, mark.loss))
     return [
         {

@@ -1,20 +1,20 @@
-"""What leaves as it came and how many records it singles out, in one wording for the terminal and all reports."""
+"""The unchanged columns of a release and the records they single out, in one wording for terminal and reports."""
 
 from typing import Literal
 
 from shoal.report.evidence import EvidenceFile, Unchanged
 
 NAMED = 5
-"""Columns of which a sentence gives the figure, those with the highest ones."""
+"""Most columns whose figures a sentence gives: those with the highest ones."""
 
 TOLERATED = 0.01
-"""Share of the records that may be alone with what leaves unchanged before somebody has to decide on it."""
+"""Share of records that unchanged columns may single out before somebody has to decide about it."""
 
 BESIDE: Literal["beside the quasi-identifiers"] = "beside the quasi-identifiers"
 
 
 def left_unchanged(content: EvidenceFile) -> Unchanged:
-    """What leaves unchanged, from evidence.json; the private one knows of columns that a step left as they were."""
+    """The unchanged columns from evidence.json; private evidence includes columns that a step left as they were."""
     private = content["private"]
     return {
         "records": content["records"],
@@ -24,7 +24,7 @@ def left_unchanged(content: EvidenceFile) -> Unchanged:
 
 
 def unchanged_sentence(content: Unchanged) -> str:
-    """A sentence or two on what leaves unchanged; empty where nothing does."""
+    """A sentence or two on the unchanged columns; empty if there are none."""
     names = content["left as they came"]
     if not names:
         return ""
@@ -48,7 +48,10 @@ def unchanged_sentence(content: Unchanged) -> str:
 
 
 def most_singled_out(content: EvidenceFile) -> str:
-    """The column that singles out most records of those that no requirement is about, if these are too many to pass."""
+    """A clause on the unchanged columns that single out most records, if these are too many to ignore.
+
+    Columns that are all quasi-identifiers are left out: requirements are about these.
+    """
     keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
     open_to_all = [counted for counted in content["singled out"] if not keys.issuperset(counted["columns"])]
     worst = max(open_to_all, key=lambda counted: (counted["alone"], -len(counted["columns"])), default=None)

@@ -44,7 +44,7 @@ from shoal.table.records import Records
 from shoal.table.schema import Schema
 from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
 from shoal.vocabulary.errors import DataError, ParameterError
-from shoal.vocabulary.progress import Stage
+from shoal.vocabulary.progress import OnProgress
 from shoal.vocabulary.registry import registered
 
 InBlocks = Callable[[int, PartitionStep, Records], StepResult]
@@ -69,7 +69,7 @@ class Outcome:
     plan: Plan
     schema: Schema
     entropy: int
-    tell: Stage
+    tell: OnProgress
     course: Course
     constraints: Constraints
     original: Microdata
@@ -138,7 +138,7 @@ def carry_out(
     table: Any,
     plan: Plan,
     seed: int | None,
-    stage: Stage | None,
+    stage: OnProgress | None,
     fractional: Collection[str] = (),
     run: Runs | None = None,
 ) -> Outcome:
@@ -248,7 +248,7 @@ def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
 
 
 def _after_step(
-    course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: Stage, in_blocks: InBlocks | None
+    course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: OnProgress, in_blocks: InBlocks | None
 ) -> Course:
     """One step carried out, its groups formed in blocks where they may be."""
     number = len(course.results)
@@ -328,7 +328,7 @@ def k_asked(plan: Plan) -> int:
     return max((model.k for model in plan.requirements if isinstance(model, KAnonymity)), default=2)
 
 
-def measured(plan: Plan, pair: TablePair, entropy: int, tell: Stage) -> tuple[Finding, ...]:
+def measured(plan: Plan, pair: TablePair, entropy: int, tell: OnProgress) -> tuple[Finding, ...]:
     """What the measures say of a release, each with random numbers of its own."""
     measures = taken_by(plan)
     findings = []

@@ -11,11 +11,11 @@ from shoal.table.records import Records
 from shoal.table.step_result import StepAccount, StepResult
 from shoal.vocabulary.errors import Refused
 from shoal.vocabulary.facts import Facts, unbounded
-from shoal.vocabulary.progress import Stage
+from shoal.vocabulary.progress import OnProgress
 
 
 def result_of(
-    step: Step, records: Records, columns: tuple[str, ...], plan: Plan, rng: np.random.Generator, tell: Stage
+    step: Step, records: Records, columns: tuple[str, ...], plan: Plan, rng: np.random.Generator, tell: OnProgress
 ) -> StepResult:
     """A step carried out on all records at once.
 

@@ -1,7 +1,7 @@
-"""The studio at work: every action of a person on the session, and the jobs that go on meanwhile.
+"""The studio's actions: everything that a person does to the session, and the jobs that go on meanwhile.
 
-An action is a name and arguments; the methods below whose names begin with `do_` are all there are. Those that change
-the text say on which edition of it they were decided, so that two tabs never overwrite each other.
+An action is a name and arguments; the methods below whose names begin with `do_` are all actions. Those that change the
+text name the edition of it that they refer to, so that two tabs never overwrite each other.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from shoal.release.review import Review
 from shoal.studio.arguments import Answer, checked
 from shoal.studio.holders import Keeper, Runner
 from shoal.studio.parcels import PAUSE, bring, carry
-from shoal.studio.plans import Reading, names_in, put, reading, swapped
+from shoal.studio.plans import ReadPlan, names_in, put, reading, swapped
 from shoal.studio.session import Session, of_text
 from shoal.studio.worker import REPORT, Worker, WorkerGone, no_space, place_of_error
 from shoal.vocabulary.errors import InputError, ShoalError
@@ -27,11 +27,11 @@ EXAMPLE_ROWS = 1000
 
 
 class OldEdition(InputError):  # noqa: N818 - it is a reason, not a fault
-    """The text was changed meanwhile, in another tab."""
+    """The text was changed in another tab meanwhile."""
 
 
 class Change(TypedDict):
-    """A place of the plan with its new value: as it is, or as a text in YAML."""
+    """A place of the plan with its new value: the value itself, or its text in YAML."""
 
     place: list[str | int]
     value: NotRequired[Any]
@@ -49,15 +49,15 @@ class Studio:
         self.task: asyncio.Task[None] | None = None
         self.handing_over: asyncio.Task[None] | None = None
         self.previews = 0
-        self._read: tuple[str, Reading] = ("", Reading(tree={}, plan=None))
+        self._read: tuple[str, ReadPlan] = ("", ReadPlan(tree={}, plan=None))
 
     def stop(self) -> None:
         self.keeper.stop()
         self.runner.stop()
 
     @property
-    def plan(self) -> Reading:
-        """The present text, read."""
+    def plan(self) -> ReadPlan:
+        """The plan of the present text."""
         text = self.session.history.text
         if self._read[0] != text:
             self._read = (text, reading(text, self.folder))
@@ -69,7 +69,7 @@ class Studio:
         Raises
         ------
         OldEdition
-            If it would change a text that is not there any more.
+            If it would change a text that is no longer the present one.
         InputError
             If it cannot be done.
         """
@@ -77,7 +77,7 @@ class Studio:
         if method is None or not name.isidentifier():
             raise InputError("The studio knows no such action.")
         if self.session.review is not None and name not in OF_REVIEWS:
-            raise InputError("A release is under review, which changes nothing of it. Leave the review first.")
+            raise InputError("A release is under review, and a review changes no plan. Leave the review first.")
         if edition != self.session.edition and name in CHANGING:
             raise OldEdition("The plan was changed in another tab meanwhile; look at it, and do this again.")
         await checked(method)(**given)
@@ -101,7 +101,7 @@ class Studio:
         self.session = self.session.edited(swapped(self.session.history.text, place, first, second), note)
 
     async def do_edit_hierarchy(self, column: str, edit: Mapping[str, Any], note: str) -> None:
-        """Change a cell of a column's hierarchy as it stands in the plan; from then on it is written out there."""
+        """Change a cell of a column's hierarchy, which is then written out in the plan."""
         text = self.session.history.text
         described = self.plan.tree.get("columns", {}).get(column)
         if not isinstance(described, Mapping) or described.get("hierarchy") is None:
@@ -122,7 +122,7 @@ class Studio:
         self.session = self.session.went_to(at)
 
     async def do_resume(self, text: str) -> None:
-        """Go on with work that was kept: the plan with its history."""
+        """Resume saved work: a plan with its history."""
         self.session = self.session.resumed(of_text(text))
 
     async def do_name(self, name: str) -> None:
@@ -144,7 +144,7 @@ class Studio:
         self._begin("open", "making the example", self._opened("open_example", Path(), n=EXAMPLE_ROWS))
 
     async def take_file(self, name: str, content: AsyncIterator[bytes], how: Mapping[str, Any]) -> None:
-        """A file that was dropped on the page; its pieces go to the keeper as they come."""
+        """Open a file that was dropped on the page; its pieces go to the keeper as they arrive."""
         if not self.keeper.alive:
             self.keeper.restart()
         parcel = await bring(self.keeper, content)
@@ -152,7 +152,7 @@ class Studio:
         self._begin("open", "reading the file", opened)
 
     async def do_close(self) -> None:
-        """Forget the table and all that was made of it."""
+        """Forget the table and all its results."""
         if self.session.job is not None:
             raise InputError("Something is under way. Wait for it, or cancel it.")
         for process in (self.keeper, self.runner):
@@ -170,7 +170,7 @@ class Studio:
         self.session = self.session.opened(facts["source"], facts, opened["text"])
 
     async def _hand_over(self) -> None:
-        """Give the table to the process that carries plans out."""
+        """Send the table to the process that carries plans out."""
         if not self.runner.alive:
             self.runner.restart()
         await self.keeper.ask("pack_table")
@@ -195,19 +195,19 @@ class Studio:
         self.session = self.session.ran(text, result, released=released)
 
     async def do_explore(self) -> None:
-        """Try what the plan's section `explore` asks for, each candidate in place of the plan's steps."""
+        """Try the candidates of the plan's section `explore`, each in place of the plan's steps."""
         self._need_plan()
         self._begin("explore", "starting", self._explore(put(self.session.history.text, ["steps"], [])))
 
     async def _explore(self, text: str) -> None:
         await self._ready()
-        with TemporaryDirectory(prefix="shoal-") as scratch:  # ours, for the process may be ended at any time
+        with TemporaryDirectory(prefix="shoal-") as scratch:  # made here, since the process may be ended at any time
             given = {"text": text, "folder": str(self.folder), "scratch": scratch}
             explored = await self.runner.ask("explore", report=self._report(), **given)
         self.session = self.session.explored(explored)
 
     async def do_export(self, run: int, directory: str, overwrite: bool = False, review: str = "") -> None:
-        """Write both folders; with the text of a review by which a second person approved this run, if there is one."""
+        """Write both folders of a run's release, with its approval if the text of an approved review is given."""
         self.session.run(run)
         given = {"run": run, "directory": directory, "overwrite": overwrite, "review": review}
         self._begin("export", "writing, and proving the file again", self._export(given))
@@ -221,7 +221,7 @@ class Studio:
     # The release of somebody else
 
     async def do_review(self, text: str, name: str) -> None:
-        """Look at a release that somebody else made."""
+        """Open a release that somebody else made, for review."""
         self.session = self.session.reviewed(Review.of_text(text, name))
 
     async def do_comment(self, by: str, text: str) -> None:
@@ -231,7 +231,7 @@ class Studio:
         self.session = self.session.reviewed(self._review.approved(by))
 
     async def do_leave(self) -> None:
-        """Be done with a review."""
+        """Leave the review."""
         self.session = self.session.reviewed(None)
 
     @property
@@ -241,22 +241,22 @@ class Studio:
         return self.session.review
 
     def reviewed_text(self) -> str:
-        """The review with what was said of it, as a file."""
+        """The review with its comments, as the text of a file."""
         return self._review.text
 
     async def do_cancel(self) -> None:
-        """End the work that is under way; table and results stay."""
+        """End the work in progress; table and results stay."""
         if self.session.job is None or self.task is None:
             return
         if self.session.job.kind not in ("run", "explore"):
-            raise InputError("Reading and writing are not interrupted: they end by themselves.")
+            raise InputError("ReadPlan and writing are not interrupted: they end by themselves.")
         self.task.cancel()
         await asyncio.to_thread(self.runner.restart)
         self.session = self.session.ended("done", "Cancelled. The table and all earlier results are still here.")
         self.handing_over = asyncio.create_task(self._hand_over())
 
     async def preview(self, step: int) -> Answer:
-        """What a step would do, while nothing else is done; a run that is begun meanwhile takes its place."""
+        """The effect of a step, while nothing else is done; a run that begins meanwhile cancels it."""
         self._need_plan()
         if self.session.job is not None:
             raise InputError("Something is under way. The preview comes when it has ended.")
@@ -273,7 +273,7 @@ class Studio:
         return answer
 
     async def _ready(self) -> None:
-        """Wait until the process that carries plans out has the table and nothing else to do."""
+        """Wait until the process that carries plans out has the table and is idle."""
         if self.previews and self.session.job is not None:
             await asyncio.to_thread(self.runner.restart)
             self.handing_over = asyncio.create_task(self._hand_over())
@@ -285,7 +285,7 @@ class Studio:
         if self.session.source is None:
             raise InputError("No table is open. Open one first.")
         if self.plan.plan is None:
-            raise InputError("The plan has mistakes; mend them first. They stand beside the plan.")
+            raise InputError("The plan has mistakes; mend them first. They are listed beside the plan.")
 
     def _begin(self, kind: str, stage: str, work: Any) -> None:
         try:
@@ -308,7 +308,7 @@ class Studio:
             self.session = self.session.ended("error", full or f"{place_of_error()}. {REPORT}")
 
     async def _revive(self) -> None:
-        """Have both processes again; what a process held is held again only if the keeper still lives."""
+        """Restart both processes; the table survives only if the keeper is still alive."""
         if not self.keeper.alive:
             self.keeper.restart()
             self.session = Session(version=self.session.version, edition=self.session.edition).ended(
@@ -319,7 +319,7 @@ class Studio:
         await self._hand_over()
 
     async def question(self, what: str, **given: Any) -> Any:
-        """Ask the keeper for something that a screen shows."""
+        """Ask the keeper for something to show."""
         try:
             return await self.keeper.ask(what, **given)
         except WorkerGone:
@@ -337,10 +337,10 @@ class Studio:
 
         return report
 
-    # What pages are told
+    # The content of pages
 
     def state(self) -> Answer:
-        """Everything but the facts of the table and the results of runs, which are asked for by themselves."""
+        """Everything but the facts of the table and the results of runs, which pages ask for separately."""
         session, plan = self.session, self.plan
         points = session.history.points
         return {
@@ -366,7 +366,7 @@ class Studio:
         }
 
     async def exposure(self) -> Answer:
-        """How exposed the table is by the columns that the plan gives the role quasi-identifier.
+        """The exposure of the table through the columns that have the role quasi-identifier in the plan.
 
         Other questions are answered while a large table is counted; if roles change meanwhile, the new ones count.
         """
@@ -389,7 +389,7 @@ class Studio:
 
 
 def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
-    """How a file is written, as far as it was said."""
+    """The options for reading a file that are set."""
     return {key: str(how[key]) for key in ("delimiter", "decimal", "encoding", "sheet") if how and how.get(key)}
 
 
@@ -397,4 +397,4 @@ CHANGING = ("edit", "put", "swap", "edit_hierarchy", "undo", "redo", "go", "resu
 """Actions that change the text."""
 
 OF_REVIEWS = ("comment", "approve", "leave", "dismiss")
-"""Actions that are done while a release of somebody else is looked at."""
+"""Actions on a release of somebody else that is under review."""

@@ -1,7 +1,7 @@
 """The studio over HTTP: a page, its files, and questions with answers in JSON.
 
-Names of columns, categories and files travel in bodies only, never in an address. Nothing is logged but that
-something unexpected happened, its type and its place.
+Names of columns, categories and files travel in bodies only, never in an address. The log holds only unexpected errors,
+each with its type and place.
 """
 
 import asyncio
@@ -39,13 +39,13 @@ LARGEST_FILE = 4 << 30
 """Bytes of a body."""
 
 PATIENCE = 30.0
-"""Seconds between two pieces of a body, after which nobody waits for the next."""
+"""Longest wait, in seconds, for the next piece of a body."""
 
 Answering = Callable[[Request], Awaitable[Any]]
 
 
 async def pieces_of(request: Request, most: int) -> AsyncIterator[bytes]:
-    """The body as it comes, if it is not too large and does not take for ever."""
+    """The body piece by piece as it arrives, if it is not too large and not too slow."""
     parts: list[bytes] = []
     size = waiting = 0
     stream = request.stream().__aiter__()
@@ -58,7 +58,7 @@ async def pieces_of(request: Request, most: int) -> AsyncIterator[bytes]:
             raise HTTPException(408, "The rest of the question never came.") from None
         size, waiting = size + len(part), waiting + len(part)
         if size > most:
-            raise HTTPException(413, "That is more than the studio takes.")
+            raise HTTPException(413, "That is more than the studio accepts.")
         parts.append(part)
         if waiting >= PIECE:
             yield b"".join(parts)
@@ -76,27 +76,27 @@ async def asked(request: Request) -> Answer:
     try:
         given = json.loads(await body_of(request, LARGEST_QUESTION) or b"{}")
     except (ValueError, RecursionError):
-        raise HTTPException(400, "The question is no JSON.") from None
+        raise HTTPException(400, "The question is not JSON.") from None
     if not isinstance(given, dict):
         raise HTTPException(400, "The question must be a JSON object.")
     return given
 
 
 def endpoint_of(answer: Callable[..., Awaitable[Any]]) -> Answering:
-    """A question whose arguments are the body of a request."""
+    """A function of a request that asks a question with the arguments in its body."""
     ask = checked(answer)
 
     async def answered(request: Request) -> Any:
         given = await asked(request)
         if "with" in given:
-            given["given"] = given.pop("with")  # `with` is no name of Python's
+            given["given"] = given.pop("with")  # `with` cannot be a name in Python
         return await ask(**given)
 
     return answered
 
 
 def answering(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
-    """What an answer becomes: refusals are told, and of anything unexpected only where it happened."""
+    """An endpoint that turns an answer into a response; of an unexpected error only type and place are told."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -120,7 +120,7 @@ Number = Annotated[int, Ge(0), Le(2**53)]
 
 
 class Questions:
-    """The questions that pages may ask; each parameter is checked by its type before anything is done."""
+    """The questions that pages may ask; each argument is checked by its type before anything is done."""
 
     def __init__(self, studio: Studio, keys: Keys) -> None:
         self.studio = studio
@@ -142,7 +142,7 @@ class Questions:
         return self.studio.state()
 
     async def act(self, do: str = "", given: Answer | None = None, edition: int | None = None) -> Any:
-        """Do one action; `given`, its arguments, comes as `with`."""
+        """Do one action; its arguments `given` come as `with`."""
         await self.studio.act(do, given or {}, self.studio.session.edition if edition is None else edition)
         return self.studio.state()
 
@@ -179,7 +179,7 @@ class Questions:
         return side_by_side(self.studio.session.runs)
 
     async def document(self, what: str = "", run: Number = 0, by: str = "", private: bool = False) -> Any:
-        """A text to be saved: the plan or the script of a run, or one of its reports."""
+        """A text to save: the plan or the script of a run, or one of its reports."""
         session = self.studio.session
         if what == "plan":
             return {"name": "plan.yaml", "text": session.run(run).text}
@@ -209,14 +209,14 @@ class Questions:
         try:
             how = json.loads(unquote(request.headers.get("x-reading", "{}")))
         except ValueError:
-            raise HTTPException(400, "How the file is written is no JSON.") from None
+            raise HTTPException(400, "The options for reading the file are not JSON.") from None
         pieces = pieces_of(request, LARGEST_FILE)
         await self.studio.take_file(name, pieces, how if isinstance(how, dict) else {})
         return self.studio.state()
 
 
 def application(studio: Studio, keys: Keys) -> Starlette:
-    """The page, its files and its questions; to be put behind `guard.Guard`."""
+    """The page, its files and its questions, to be put behind `guard.Guard`."""
     questions = Questions(studio, keys)
     named: dict[str, Callable[..., Awaitable[Any]]] = {
         "enter": questions.enter,
@@ -242,6 +242,6 @@ def application(studio: Studio, keys: Keys) -> Starlette:
 
 
 async def page(request: Request) -> HTMLResponse:
-    """The shell: it holds no data."""
+    """The empty page; it holds no data."""
     shell = (HERE / "page.html").read_text(encoding="utf-8")
     return HTMLResponse(shell.replace("NONCE", request.scope["nonce"]))

@@ -9,12 +9,12 @@ from pydantic import ValidationError, validate_call
 from shoal.vocabulary.errors import InputError
 
 Answer = dict[str, Any]
-"""What the page is given, as JSON."""
+"""An answer for the page, as JSON."""
 
 
 @cache
 def checked(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """The same method, whose arguments must have the types that it declares.
+    """The same method, with a check that its arguments have the types that it declares.
 
     Raises
     ------
@@ -32,6 +32,6 @@ def checked(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[An
                 raise
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"]))
-            raise InputError(f"What was asked is not understood: {place}: {first['msg']}. Reload the page.") from None
+            raise InputError(f"The request is not understood: {place}: {first['msg']}. Reload the page.") from None
 
     return checking

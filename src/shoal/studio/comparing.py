@@ -9,7 +9,7 @@ from shoal.studio.session import Run
 
 
 def side_by_side(runs: Sequence[Run]) -> Answer:
-    """One row a requirement or measure as in `report.comparison_page`, and each plan against the one before it."""
+    """Runs in one table, as in `report.comparison_page`, and the differences between successive plans."""
     evidence = {str(run.number): run.result for run in runs}
     return {
         "runs": [{"number": run.number, "released": run.released} for run in runs],
@@ -23,7 +23,7 @@ def side_by_side(runs: Sequence[Run]) -> Answer:
 
 
 def _changed(before: str, after: str) -> Iterator[str]:
-    """Lines that only one of the texts has, each behind the sign of its side."""
+    """Lines that only one of the texts has, each after the sign of its side."""
     for line in unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0):
         if not line.startswith(("---", "+++", "@@")):
             yield line

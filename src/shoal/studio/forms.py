@@ -1,7 +1,7 @@
-"""Forms without a line of code by method: fields from a method's JSON schema, its docstring and its markers.
+"""Forms without code for any method: fields made from a method's JSON schema, its docstring and its markers.
 
-The schema says which values are allowed, the marker (`shoal.parameters`) that a text is the name of a column or of a
-file, the docstring what it means. A parameter that none of the controls fits is written as YAML.
+The schema has the allowed values, the marker (`shoal.vocabulary.parameters`) tells that a text is the name of a column
+or a file, the docstring has the meaning. A parameter that none of the controls fits is written as YAML.
 """
 
 import re
@@ -31,8 +31,7 @@ GOALS = (
     ("Replace or remove identifiers", ("mask",), r"\b(identifier|pseudonym)"),
     ("Differential privacy", ("mask",), r"\b(differential|epsilon)"),
 )
-"""What a person may want, kinds of methods that do it, and the words by which the others are told apart: a method
-is offered under a goal because its own description says so."""
+"""Goals of a person, the kinds of methods that serve them, and patterns that a method's description must match."""
 
 CONTROLS = {"integer": "integer", "number": "number", "boolean": "truth", "string": "text"}
 
@@ -94,7 +93,7 @@ def _described(entry: Entry) -> Answer:
 
 
 def _of_step(kind: str) -> list[Answer]:
-    """What a step says beside its method: the columns, and for a partition what replaces them."""
+    """Fields of a step other than its method: the columns, and for a partition the replacement."""
     step: Any = {"partition": PartitionStep, "mask": MaskStep}.get(kind)
     if step is None:
         return []
@@ -124,7 +123,7 @@ def _of_step(kind: str) -> list[Answer]:
 
 
 def _literals(hint: Any) -> list[str]:
-    """The words that an annotation allows, at whatever depth."""
+    """Words that an annotation allows, at any depth."""
     return [word for part in get_args(hint) for word in ([part] if isinstance(part, str) else _literals(part))]
 
 
@@ -167,12 +166,12 @@ def _field(name: str, schema: JsonSchemaValue, marker: Holds | None, meaning: st
 
 
 def _words_of(allowed: list[JsonSchemaValue]) -> list[Any]:
-    """The words that may stand in the place of something else."""
+    """Words that may be given in place of something else."""
     return [word for part in allowed for word in part.get("enum", ())]
 
 
 def _shape(allowed: list[JsonSchemaValue], root: JsonSchemaValue) -> Answer:
-    """The control for values of a schema, with what it has to know."""
+    """The control for values of a schema, with its options."""
     enums = [part for part in allowed if "enum" in part]
     numbers = [part for part in allowed if part.get("type") in ("integer", "number")]
     if len(enums) == len(allowed) > 0:
@@ -197,7 +196,7 @@ def _shape(allowed: list[JsonSchemaValue], root: JsonSchemaValue) -> Answer:
 
 
 def _is_list(part: Mapping[str, Any], root: JsonSchemaValue) -> bool:
-    """Whether it is a list of numbers, words or truth values."""
+    """True for a list of numbers, words or truth values."""
     items = [part["items"]] if "items" in part else part.get("prefixItems", [])
     entries = [entry for item in items for entry in _alternatives(item, root)]
     return (
@@ -206,7 +205,7 @@ def _is_list(part: Mapping[str, Any], root: JsonSchemaValue) -> bool:
 
 
 def _alternatives(schema: JsonSchemaValue, root: JsonSchemaValue) -> list[JsonSchemaValue]:
-    """What a value may be, None left out: leaving a field empty says that."""
+    """Schemas that a value may have, without None: an empty field stands for that."""
     if "$ref" in schema:
         return _alternatives(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
     if "anyOf" in schema:
@@ -229,6 +228,6 @@ def _label(name: str) -> str:
 
 
 def _words(text: str) -> str:
-    """Prose of a docstring, its lines joined and its marks taken off."""
+    """Prose of a docstring, with its lines joined and its backquotes removed."""
     paragraphs = re.split(r"\n\s*\n", text.strip())
     return "\n\n".join(" ".join(part.replace("`", "").split()) for part in paragraphs)

@@ -1,12 +1,12 @@
-"""Who may speak to the studio: pages of its own, on this machine, of whoever has the key.
+"""Access control of the studio: only its own pages, on this machine, with a valid key.
 
-A page of another site can make a browser send requests to any port of this machine, and can let its own name stand
-for 127.0.0.1. So every request must name the studio's own host, exactly; must not come from another origin, which the
-browser says and no page can change; and must bear a key that no other page knows. Host and origin are compared with
-what the studio knows itself, never with each other, for an attacker's name would be in both. There are no cookies: a
-browser sends them to every port of a machine.
+A page of another site can make a browser send requests to any port of this machine, and can make its own name resolve
+to 127.0.0.1. So every request must name the studio's own host, exactly; must not come from another origin, which the
+browser states and no page can change; and must carry a key that no other page knows. Host and origin are compared with
+the studio's own, never with each other, since an attacker's name would be in both. There are no cookies: a browser
+sends them to every port of a machine.
 
-The key is had for a token that is used once. The token comes after the `#` of the address, which is never sent.
+A key is given in exchange for a token, once. The token follows the `#` of the address, a part that is never sent.
 """
 
 import hmac
@@ -21,7 +21,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OWN = ("same-origin", "none")
-"""What a browser says of requests by the page itself, and by the person."""
+"""Values of `Sec-Fetch-Site` for requests by the page itself, and by the person."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; "
@@ -40,7 +40,7 @@ HEADERS = {
 
 
 class Keys:
-    """Tokens that have not been used, and the keys that were given for others."""
+    """Unused tokens, and the keys that were given for used ones."""
 
     def __init__(self) -> None:
         self._tokens: set[str] = set()
@@ -66,12 +66,12 @@ class Keys:
 
 
 class Guard:
-    """Lets through what is allowed, and puts the headers on every answer.
+    """Middleware that lets allowed requests through, and adds the headers to every answer.
 
     Parameters
     ----------
     port
-        The studio's own.
+        The studio's own port.
     """
 
     def __init__(self, app: App, port: int, keys: Keys) -> None:
@@ -94,12 +94,12 @@ class Guard:
         await self.app(scope, receive, self._with_headers(scope, send))
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and sentence for a request that is not allowed."""
+        """Status and message for a request that is not allowed."""
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
         if len(headers.get("host", ())) != 1 or headers["host"][0] not in self.hosts:
-            return 421, "This is not the host that the studio serves."
+            return 421, "The studio does not serve this host."
         if any(origin not in self.origins for origin in headers.get("origin", ())):
             return 403, "Another site may not use the studio."
         if any(site not in OWN for site in headers.get("sec-fetch-site", ())):

@@ -1,6 +1,6 @@
-"""What the studio's two processes hold and do: one keeps the table and what was released, the other carries plans out.
+"""The studio's two processes: one keeps the table and the releases, the other carries plans out.
 
-A cancelled run ends its process and nothing is lost, for the table and all releases are with the keeper, which also
+A cancelled run ends its process and nothing is lost, since the table and all releases are with the keeper, which also
 answers every question of the screens meanwhile.
 """
 
@@ -28,10 +28,10 @@ from shoal.report.decision import decision
 from shoal.report.page import page
 from shoal.studio import profile, trees
 from shoal.studio.arguments import Answer
-from shoal.studio.parcels import Desk
+from shoal.studio.parcels import ParcelHolder
 from shoal.studio.plans import reading
 from shoal.studio.preview import preview
-from shoal.studio.session import Result
+from shoal.studio.session import RunResult
 from shoal.studio.worker import Report
 from shoal.table.examples import example
 from shoal.table.files.json_text import as_json
@@ -41,13 +41,13 @@ from shoal.vocabulary.errors import FileError, InputError, Refused
 from shoal.vocabulary.registry import KINDS, entry, registered
 
 
-class Keeper(Desk):
-    """Keeps the table and the releases, and answers what screens ask about them."""
+class Keeper(ParcelHolder):
+    """Keeps the table and the releases, and answers questions about them."""
 
     def __init__(self) -> None:
         super().__init__()
         self._table: Table | None = None
-        self._exposure: profile.Exposure | None = None
+        self._exposure: profile.KeyExposure | None = None
         self._releases: dict[int, Future[WholeRelease]] = {}
         self._writing: Future[str] | None = None
         self._order = profile.Order()
@@ -64,7 +64,7 @@ class Keeper(Desk):
         return self._hold(read_table(Path(path).expanduser(), **how), Path(path).name, report)
 
     def take_file(self, parcel: int, name: str, how: Mapping[str, Any], report: Report) -> Answer:
-        """Read a file that was dropped on the page and came in pieces; its cells never lie on the disk."""
+        """Read a file that was dropped on the page and came in pieces; its cells are never written to disk."""
         report("reading the file", 0.0)
         with as_file(self._all_of(parcel), Path(name).name) as path:
             try:
@@ -74,13 +74,13 @@ class Keeper(Desk):
         return self._hold(table, Path(name).name, report)
 
     def open_example(self, n: int, report: Report) -> Answer:
-        """The built-in example: an invented hospital."""
+        """Open the built-in example: an invented hospital."""
         return self._hold(Table(frame=example("hospital", n=n, seed=1), described="made by shoal"), "example", report)
 
     def _hold(self, table: Table, source: str, report: Report) -> Answer:
         report("looking at the columns", 0.5)
         facts, text = profile.facts(table, source), profile.draft(table, source)
-        self._table, self._exposure, self._releases = table, profile.Exposure(table.frame), {}
+        self._table, self._exposure, self._releases = table, profile.KeyExposure(table.frame), {}
         self._order = profile.Order()
         return {"facts": facts, "text": text}
 
@@ -90,11 +90,11 @@ class Keeper(Desk):
         self._order = profile.Order()
 
     def pack_table(self) -> None:
-        """Make the table ready for the other process."""
+        """Pack the table for the other process."""
         self._pack(self.table)
 
     def exposure(self, levels: Mapping[str, str | None]) -> Answer | None:
-        """See `profile.Exposure.of`; None while it is still being counted."""
+        """See `profile.KeyExposure.of`; None while it is still being counted."""
         if (exposure := self._exposure) is None:
             raise InputError("No table is open. Open one first.")
         answer: Answer | None = self._later(f"{id(exposure)} {levels}", lambda: exposure.of(levels))
@@ -119,12 +119,12 @@ class Keeper(Desk):
         return trees.edited(profile.values_of(self.table.frame, column), spec, Path(folder), edit)
 
     def keep(self, parcel: int, number: int, also: list[int]) -> None:
-        """Keep a release that came in pieces, and of the earlier ones those that are still to be had."""
+        """Keep a release that came in pieces; of the earlier ones keep those in `also`."""
         self._releases = {n: r for n, r in self._releases.items() if n in also}
         self._releases[number] = self._unpack(parcel)
 
     def release(self, number: int) -> WholeRelease:
-        """What a run released."""
+        """The release of a run."""
         if number not in self._releases:
             raise InputError(f"Run {number} released nothing, so there is nothing to hand over.")
         return self._releases[number].result()
@@ -134,15 +134,15 @@ class Keeper(Desk):
         return shoal.review(self.release(run), by, private=private).text
 
     def approval(self, run: int, review: str) -> Approved:
-        """Who approved a release, by the review that came back."""
+        """The approval of a release, from the review that came back."""
         return approval_of(self.release(run), Review.of_text(review))
 
     def export(self, run: int, directory: str, overwrite: bool, review: str) -> None:
-        """Write both folders of a release, proved again on the file as written; `exported` says when that is done."""
+        """Start to write both folders of a release, proved again on the file; `exported` tells when that is done."""
         self._writing = self._hands.submit(self._write, run, directory, overwrite, review)
 
     def exported(self) -> str | None:
-        """The place as it was named; None while it is being written."""
+        """The directory as it was named; None while it is being written."""
         return None if self._writing is None or not self._writing.done() else self._writing.result()
 
     def _write(self, run: int, directory: str, overwrite: bool, review: str) -> str:
@@ -159,7 +159,7 @@ class Keeper(Desk):
         return page(private_evidence(release) if private else public_evidence(release, files={}))
 
 
-class Runner(Desk):
+class Runner(ParcelHolder):
     """Carries plans out on the table."""
 
     def __init__(self) -> None:
@@ -167,7 +167,7 @@ class Runner(Desk):
         self._table: Future[Table] | None = None
 
     def take(self, parcel: int) -> None:
-        """The table to work on, which came in pieces."""
+        """Take the table to work on, which came in pieces."""
         self._table = self._unpack(parcel)
 
     def close(self) -> None:
@@ -180,15 +180,18 @@ class Runner(Desk):
             raise InputError("No table is open. Open one first.")
         return self._table.result()
 
-    def protect(self, text: str, folder: str, seed: int | None, source: str, report: Report) -> tuple[Result, bool]:
-        """Carry a plan out: what there is to show, and whether it was released; the release itself is packed then."""
+    def protect(self, text: str, folder: str, seed: int | None, source: str, report: Report) -> tuple[RunResult, bool]:
+        """Carry a plan out.
+
+        The result to show, and True if it was released; then the release itself is packed.
+        """
         plan = _plan(text, folder)
         seed = randbits(128) if seed is None else seed
         if Given.of(self.table).in_parts(plan):
             raise InputError(
-                "The plan is carried out on this table in parts, for its size or because it says so, which lie on the "
-                "disk meanwhile; the studio writes no cell there. Say exact: true in the plan, or carry it out with "
-                "shoal protect."
+                "For the size of the table, or because the plan says so, this table is worked on in parts, which are "
+                "files; the studio writes no cell to disk. Set exact: true in the plan, or carry it out with shoal "
+                "protect."
             )
         try:
             release = protect_whole(
@@ -199,7 +202,7 @@ class Runner(Desk):
             evidence = shoal.assess(self.table, plan, seed=seed)
             return _refused(evidence, refusal), False
         content = private_evidence(release)
-        result: Result = {
+        result: RunResult = {
             "requirements": content["requirements"],
             "measures": content["measures"],
             "reached": content["reached"],
@@ -220,7 +223,7 @@ class Runner(Desk):
         return preview(self.table, _plan(text, folder), step)
 
     def explore(self, text: str, folder: str, scratch: str, report: Report) -> Answer:
-        """Try many plans; the figures of each lie in `scratch` meanwhile."""
+        """Try many plans; the figures of each are kept in `scratch` meanwhile."""
         plan = _plan(text, folder)
 
         def progress(done: int, total: int, name: str) -> None:
@@ -243,7 +246,7 @@ def _plan(text: str, folder: str) -> Plan:
     return replace(read.plan, folder=Path(folder))
 
 
-def _refused(evidence: Evidence, refusal: Refused) -> Result:
+def _refused(evidence: Evidence, refusal: Refused) -> RunResult:
     return {
         "requirements": as_json([verdict.private_form() for verdict in evidence.verdicts]),
         "measures": as_json([private_figure(finding) for finding in evidence.findings]),
@@ -260,7 +263,7 @@ def _refused(evidence: Evidence, refusal: Refused) -> Result:
 
 
 def brief(step: Mapping[str, Any]) -> Answer:
-    """A step as a person would write it: what is left to its default is left out."""
+    """A step as a person would write it, without parameters that have their defaults."""
     kind = next(kind for kind in ("partition", "mask") if kind in step)
     defaults = entry(kind, step[kind]).parameters
     return {
@@ -269,7 +272,7 @@ def brief(step: Mapping[str, Any]) -> Answer:
 
 
 def _named(value: Any) -> Any:
-    """A method among the parameters: its name alone where nothing else of it was chosen."""
+    """A method among the parameters; its name alone if all its parameters have their defaults."""
     if not isinstance(value, Mapping) or "method" not in value:
         return value
     kinds = [kind for kind in KINDS if any(e.name == value["method"] for e in registered(kind))]
@@ -280,7 +283,7 @@ def _named(value: Any) -> Any:
 
 @contextmanager
 def as_file(pieces: list[bytes], name: str) -> Any:
-    """A path by which readers find some bytes: in memory where the system can, else in a folder of its owner only."""
+    """A path by which readers find some bytes: in memory if the system can, else in a folder of the owner only."""
     with TemporaryDirectory(prefix="shoal-") as folder:
         path = Path(folder) / name
         if not hasattr(os, "memfd_create"):

@@ -1,7 +1,7 @@
-"""Tables and releases on their way from one process to another: in pieces, so that the studio between never holds one.
+"""Tables and releases sent from process to process in pieces, so that the studio in between never holds one.
 
-Between two pieces a process answers other questions, and it packs and unpacks in a thread of its own; so nobody who
-looks around waits until a large table has been handed over.
+Between two pieces a process answers other questions, and it packs and unpacks in a separate thread. So nobody waits for
+the transfer of a large table.
 """
 
 import asyncio
@@ -15,17 +15,17 @@ from shoal.studio.worker import Worker
 from shoal.vocabulary.errors import InputError
 
 PIECE = 1 << 20
-"""Bytes of a piece."""
+"""Size of a piece, in bytes."""
 
 PAUSE = 0.02
 """Seconds between two questions whether something is packed."""
 
 NUMBERS = count(1)
-"""Parcels are numbered, so that a piece of one that was given up never gets into another."""
+"""Numbers of parcels: a piece of an abandoned parcel never gets into another."""
 
 
-class Desk:
-    """What a process that holds something sends and takes."""
+class ParcelHolder:
+    """A process that can send and receive what it holds."""
 
     def __init__(self) -> None:
         self._hands = ThreadPoolExecutor(1)
@@ -43,7 +43,7 @@ class Desk:
         return self._unpacked
 
     def _later(self, asked: Any, count: Callable[[], Any]) -> Any:
-        """What takes its time, in a thread: None until it is there; another question takes its place."""
+        """The result of a slow computation in a thread; None until it is done. A new question cancels the old one."""
         if asked not in self._counting:
             for other in self._counting.values():
                 other.cancel()
@@ -51,21 +51,21 @@ class Desk:
         return self._counting[asked].result() if self._counting[asked].done() else None
 
     def size(self) -> int | None:
-        """Bytes of what is to be sent; None while it is still being packed."""
+        """Size, in bytes, of the parcel to send; None while it is being packed."""
         if self._packed is None:
             raise InputError("Nothing is to be handed over.")
         return len(self._packed.result()) if self._packed.done() else None
 
     def piece(self, at: int) -> bytes:
-        """A piece of what is to be sent."""
+        """A piece of the parcel to send."""
         return b"" if self._packed is None else self._packed.result()[at : at + PIECE]
 
     def sent(self) -> None:
-        """All of it has arrived."""
+        """Forget the parcel, which has arrived."""
         self._packed = None
 
     def take_piece(self, parcel: int, first: bool, piece: bytes) -> None:
-        """A piece of what comes in; the first one of a parcel takes the place of whatever came before."""
+        """Take a piece of an incoming parcel; the first piece of a parcel replaces all earlier ones."""
         if first:
             self._taken = (parcel, [])
         if self._taken[0] != parcel:
@@ -73,12 +73,12 @@ class Desk:
         self._taken[1].append(piece)
 
     def give_up(self, parcel: int) -> None:
-        """Forget what came of a parcel."""
+        """Forget the pieces of a parcel."""
         if self._taken[0] == parcel:
             self._taken = (0, [])
 
     def unpacked(self) -> bool:
-        """Whether what came in is there."""
+        """True if the incoming parcel is unpacked."""
         if self._unpacked is None:
             return True
         if not self._unpacked.done():
@@ -103,12 +103,12 @@ def _loaded(pieces: list[bytes]) -> Any:
 
 
 async def carry(giver: Worker, taker: Worker, unpack: str, **more: Any) -> None:
-    """Bring what one process has packed to another.
+    """Send what one process has packed to another.
 
     Parameters
     ----------
     unpack
-        The question by which the other unpacks it, with the number of the parcel and `more`.
+        The question that makes the other process unpack it; its arguments are the number of the parcel and `more`.
     """
     while (size := await giver.ask("size")) is None:
         await asyncio.sleep(PAUSE)
@@ -125,7 +125,7 @@ async def carry(giver: Worker, taker: Worker, unpack: str, **more: Any) -> None:
 
 
 async def bring(taker: Worker, pieces: AsyncIterator[bytes]) -> int:
-    """Give pieces to a process as they come; the number of the parcel that they make."""
+    """Send pieces to a process as they arrive; returns the number of their parcel."""
     parcel, first = next(NUMBERS), True
     try:
         async for piece in pieces:

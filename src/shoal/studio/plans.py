@@ -1,7 +1,7 @@
-"""The plan as a text: read with every mistake placed, and edited where it stands.
+"""The plan as a text: read with a place for every mistake, and edited in place.
 
 An edit replaces the characters of one value and leaves all others alone, so comments, order and layout survive. The
-parser says where a value begins and ends; what is written in its place is one line in flow style, which YAML takes
+parser tells where a value begins and ends; the new value is written on one line in flow style, which YAML accepts
 inside either style.
 """
 
@@ -26,14 +26,14 @@ Place = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What is wrong with a plan, and where.
+    """A mistake in a plan, and its place.
 
     Parameters
     ----------
     place
-        Keys and positions that lead there.
+        Keys and positions that lead to it.
     line
-        From 1; None if it is nowhere in particular.
+        Line, counted from 1; None if the mistake is in no particular line.
     """
 
     sentence: str
@@ -42,15 +42,15 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """A text that was read.
+class ReadPlan:
+    """A text that was read as a plan.
 
     Parameters
     ----------
     tree
-        What JSON knows; empty where the text is no YAML mapping.
+        Content in types of JSON; empty if the text is no YAML mapping.
     plan
-        None where there are mistakes.
+        The plan; None if there are mistakes.
     """
 
     tree: Mapping[str, Any]
@@ -58,36 +58,36 @@ class Reading:
     mistakes: tuple[Problem, ...] = ()
 
 
-def reading(text: str, folder: Path) -> Reading:
-    """What a text says, and every mistake in it.
+def reading(text: str, folder: Path) -> ReadPlan:
+    """The plan in a text, and every mistake in it.
 
     Parameters
     ----------
     folder
-        Where file names in the plan are looked up.
+        Folder in which files that the plan names are looked up.
     """
     try:
         content = parse_yaml(text, "plan")
     except PlanError as error:
         line = re.search(r"line (\d+)", str(error))
         mistake = Problem(sentence=str(error), line=int(line[1]) if line else None)
-        return Reading(tree={}, plan=None, mistakes=(mistake,))
+        return ReadPlan(tree={}, plan=None, mistakes=(mistake,))
     tree = _shown(content) if isinstance(content, Mapping) else {}
     try:
         plan = Plan.of(content if tree else {}, folder)
         admit(plan)
-        return Reading(tree=tree, plan=plan)
+        return ReadPlan(tree=tree, plan=plan)
     except InputError as error:
         placed = error.mistakes or (((), str(error)),)
         mistakes = tuple(
             Problem(sentence=sentence, place=place, line=(position(content, place) or (None,))[0])
             for place, sentence in placed
         )
-        return Reading(tree=tree, plan=None, mistakes=mistakes)
+        return ReadPlan(tree=tree, plan=None, mistakes=mistakes)
 
 
 def _shown(value: Any) -> Any:
-    """What JSON knows; all else that YAML knows (days, infinities, other tags, keys that are no words) as it reads."""
+    """A value in types of JSON; other YAML values (days, infinities, tags, keys that are no texts) as texts."""
     if isinstance(value, Mapping):
         return {str(key): _shown(below) for key, below in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -98,9 +98,9 @@ def _shown(value: Any) -> Any:
 
 
 def put(text: str, place: Sequence[str | int], value: Any) -> str:
-    """The text with a value at a place: replaced, or added where there was none.
+    """The text with a value at a place: replaced, or added if there was none.
 
-    A number beyond the end of a list adds to it; None takes the entry out.
+    A number beyond the end of a list appends to it; None removes the entry.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def put(text: str, place: Sequence[str | int], value: Any) -> str:
 
 
 def swapped(text: str, place: Sequence[str | int], first: int, second: int) -> str:
-    """The text with two entries of a list in each other's place, comments at the ends of lines staying."""
+    """The text with two entries of a list exchanged; comments at the ends of lines stay."""
     node = _composed(text)
     for key in place:
         entry = None if node is None else _entry(node, key)
@@ -171,7 +171,7 @@ def _is_empty(node: Any) -> bool:
 
 
 def _span(text: str, key: Any, node: Any) -> tuple[int, int]:
-    """Where a value stands; one that is not written has its place behind the colon or dash."""
+    """Start and end of a value in the text; a missing value has its place after the colon or dash."""
     start, end = node.start_mark.index, _end(node)
     if start < end:
         return start, end
@@ -180,7 +180,7 @@ def _span(text: str, key: Any, node: Any) -> tuple[int, int]:
 
 
 def _end(node: Any) -> int:
-    """Where a value's last character is followed by something else: block styles end with their last entry."""
+    """The position after a value's last character: block styles end with their last entry."""
     if node.id == "scalar" or node.flow_style:
         return int(node.end_mark.index)
     last = node.value[-1] if node.value else None
@@ -190,7 +190,7 @@ def _end(node: Any) -> int:
 
 
 def _added(text: str, holder: Any, node: Any, key: str | int, value: Any) -> str:
-    """With a new last entry; `holder` is the node of the key that the list or mapping stands behind."""
+    """The text with a new last entry; `holder` is the node of the key that holds the list or mapping."""
     if _is_empty(node):
         start, end = _span(text, holder, node)
         content = _flow([value] if isinstance(key, int) else {key: value})
@@ -210,7 +210,7 @@ def _added(text: str, holder: Any, node: Any, key: str | int, value: Any) -> str
 
 
 def _removed(text: str, node: Any, entry: tuple[Any, Any]) -> str:
-    """Without an entry; a list or mapping that it was all of stays behind empty."""
+    """The text without an entry; an empty list or mapping is left of one that had no other."""
     key, value = entry
     whole = [v if node.id == "sequence" else v[1] for v in node.value]
     number = next(i for i, v in enumerate(whole) if v is value)
@@ -229,7 +229,7 @@ def _removed(text: str, node: Any, entry: tuple[Any, Any]) -> str:
 
 
 def _lines(entries: Sequence[Any], before: Any) -> str:
-    """A section's list, one entry a line, indented as what stood there before was."""
+    """A section's list, one entry a line, with the indent of what it replaces."""
     block = before.id == "sequence" and not before.flow_style
     indent = " " * (before.start_mark.column if block else 2)
     return ("" if block else "\n" + indent) + f"\n{indent}".join(f"- {_flow(entry)}" for entry in entries)
@@ -247,17 +247,17 @@ def _nest(keys: Sequence[str | int], value: Any) -> Any:
 
 
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*( [\w./-]+)*")
-"""Texts that YAML reads as themselves without quotes, if they are no word of its own."""
+"""Texts that YAML reads as themselves without quotes, unless they are words of its own."""
 
 WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
 DEEP = " " * 12
-"""Before each further row of a list of lists: deeper than anything that it may stand in."""
+"""Indent of further rows of a list of lists: deeper than any place where the list may stand."""
 
 
 def _flow(value: Any) -> str:
-    """A value on one line, as JSON but without quotes that nobody needs; of a list of lists each row on its own."""
+    """A value in flow style on one line, without unneeded quotes; of a list of lists each row has a line."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_flow(str(key))}: {_flow(below)}" for key, below in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -269,7 +269,7 @@ def _flow(value: Any) -> str:
 
 
 def names_in(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name and role of each column that a plan describes, however briefly."""
+    """Name and role of each column that a plan describes."""
     columns = tree.get("columns")
     for name, column in (columns if isinstance(columns, Mapping) else {}).items():
         role = column.get("role") if isinstance(column, Mapping) else column

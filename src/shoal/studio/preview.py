@@ -1,4 +1,4 @@
-"""What a step would do: the columns that it changes, before and after, while its settings are still being chosen."""
+"""Preview of a step: the columns that it changes, before and after, while its settings are still being chosen."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from shoal.table.records import Records
 from shoal.vocabulary.errors import InputError
 
 MOST_RECORDS = 20_000
-"""Of a larger table so many are drawn, that the answer comes while one still looks at the field."""
+"""A sample of so many records is drawn from a larger table, so that the answer comes at once."""
 
 MOST_VALUES = 24
 """Values of a column that are listed, the most frequent first."""
@@ -77,5 +77,5 @@ def _column(name: str, before: Records, after: Records, original: Microdata) -> 
 
 
 def _changed(before: Mapping[int, Any], after: Mapping[int, Any]) -> int:
-    """Cells of records that are still there and are not what they were."""
+    """Number of cells that changed, in records that are still there."""
     return sum(str(cell) != str(before[row]) for row, cell in after.items())

@@ -1,4 +1,4 @@
-"""What the screens show of a table before anything is done to it: its columns, its rows, and how exposed it is."""
+"""Views of a table before anything is done to it: its columns, its rows, and its exposure."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +33,7 @@ BUILT = ("intervals", "prefix", "order", "dates")
 
 
 def facts(table: Table, source: str) -> Answer:
-    """Of every column its type, its missing values, how it is spread, and what it is guessed to be."""
+    """By column its type, its missing values, its distribution, and its guessed role."""
     frame = table.frame
     columns = [_column(table, guessed) for guessed in guess(table)]
     notes = [note for note in table.notes.values() if note]
@@ -67,21 +67,21 @@ def _column(table: Table, guessed: Guess) -> Answer:
 
 
 def variable(frame: pl.DataFrame, name: str, level: str | None) -> Variable:
-    """A column in numbers as a quasi-identifier."""
+    """A column in numbers, as a quasi-identifier."""
     series = nw.from_native(frame[name], series_only=True)
     stated: Any = level if level in get_args(Level) else None
     return encode(series, Column(role="quasi-identifier", level=stated, missing="keep"), Path())
 
 
-class Exposure:
-    """How many records the columns that others may know single out, in the table as it is.
+class KeyExposure:
+    """Records that the columns which others may know single out, in the table as it is.
 
-    Columns in numbers are kept from one question to the next, so that a changed role is answered at once.
+    Encoded columns are kept from one question to the next, so that a changed role is answered at once.
     """
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self.frame = frame
-        self._made: dict[tuple[str, str | None], Variable] = {}
+        self._variables: dict[tuple[str, str | None], Variable] = {}
 
     def of(self, levels: Mapping[str, str | None]) -> Answer:
         """Counts of records.
@@ -106,9 +106,9 @@ class Exposure:
         }
 
     def _variable(self, name: str, level: str | None) -> Variable:
-        if (name, level) not in self._made:
-            self._made[name, level] = variable(self.frame, name, level)
-        return self._made[name, level]
+        if (name, level) not in self._variables:
+            self._variables[name, level] = variable(self.frame, name, level)
+        return self._variables[name, level]
 
 
 class Order:
@@ -118,12 +118,12 @@ class Order:
         self._last: tuple[Any, np.ndarray] | None = None
 
     def of(self, table: int | None, frame: pl.DataFrame, by: str | None, *, descending: bool) -> np.ndarray | None:
-        """Row numbers in the order of a column; None where it is the table's own.
+        """Row numbers in the order of a column; None for the table's own order.
 
         Parameters
         ----------
         table
-            Which one `frame` is: None for the original, else the number of a run.
+            The table in `frame`: None for the original, else the number of a run.
         """
         if by is None or by not in frame.columns:
             return None
@@ -134,7 +134,7 @@ class Order:
 
 
 def rows(frame: pl.DataFrame, order: np.ndarray | None, offset: int) -> Answer:
-    """A page of rows as texts, in an order as `Order` gives it."""
+    """A page of rows as texts, in an order from `Order`."""
     begin = max(0, offset)
     part = np.arange(begin, min(begin + PAGE, len(frame))) if order is None else order[begin : begin + PAGE]
     cells = frame[part.tolist()]
@@ -148,12 +148,12 @@ def rows(frame: pl.DataFrame, order: np.ndarray | None, offset: int) -> Answer:
 
 
 def values_of(frame: pl.DataFrame, name: str) -> dict[str, int]:
-    """Records by value of a column, values as categories are written, in the data's own order."""
+    """Numbers of records by value of a column, in the data's own order."""
     return value_counts(nw.from_native(frame[name], series_only=True))
 
 
 def levels(frame: pl.DataFrame, name: str, spec: Any, folder: Path) -> Answer:
-    """A column's hierarchy level by level: labels with the records under each, and values that it lacks."""
+    """A column's hierarchy level by level: labels with their numbers of records, and values that it lacks."""
     counts = values_of(frame, name)
     tree = hierarchy_of(spec, counts, folder)
     return {"levels": _listed(tree, counts), "lacking": len(tree.missing(counts)), "values": len(counts)}
@@ -179,15 +179,15 @@ def _listed(tree: Hierarchy, counts: Mapping[str, int]) -> list[Answer]:
 
 
 def built(frame: pl.DataFrame, name: str, how: str, sizes: list[float]) -> Answer:
-    """A hierarchy for a column, as a plan says it.
+    """A hierarchy for a column, in the form that a plan has.
 
     Parameters
     ----------
     how
-        `intervals`: numbers under intervals of these widths. `prefix`: codes under their first so many signs.
-        `order`: values in their order, so many together. `dates`: days under months, quarters and years.
+        `intervals`: numbers in intervals of these widths. `prefix`: codes by their first so many characters.
+        `order`: values in their order, so many together. `dates`: days in months, quarters and years.
     sizes
-        From the finest level to the coarsest.
+        Sizes, from the finest level to the coarsest.
     """
     if how not in BUILT:
         raise InputError(f"A hierarchy is built from {', '.join(BUILT[:-1])} or {BUILT[-1]}.")

@@ -1,10 +1,10 @@
-"""A Python program that does again what a run did."""
+"""A Python program that repeats a run."""
 
 from collections.abc import Mapping
 
 from shoal.studio.session import Run
 
-SCRIPT = '''"""Does again what was done in shoal studio. Private: who knows the seed can undo random masking."""
+SCRIPT = '''"""Repeats a run of shoal studio. Private: whoever knows the seed can undo random masking."""
 
 from pathlib import Path
 
@@ -27,9 +27,9 @@ def script(run: Run, source: str | None, how: Mapping[str, str]) -> str:
     Parameters
     ----------
     source
-        What the table is called.
+        Name of the table's file.
     how
-        How its file is written, as far as it was said.
+        Options for reading its file, as far as they were set.
     """
     return SCRIPT.format(
         file=repr(source or ""),

@@ -1,4 +1,4 @@
-"""Start the studio: a port of this machine alone, and a browser that is shown the way."""
+"""Start of the studio: a port of this machine alone, and a browser that opens it."""
 
 import asyncio
 import logging
@@ -21,14 +21,14 @@ from shoal.studio.guard import Guard, Keys
 WAY = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}"><title>shoal</title>'
 
 LONGEST_IDLE = 20
-"""Seconds for which a connection is kept open that nothing comes through."""
+"""Seconds for which an idle connection is kept open."""
 
 MOST_AT_ONCE = 512
-"""Connections; more are answered that there are too many."""
+"""Most connections at once; further ones are refused."""
 
 
 def address(port: int, token: str) -> str:
-    """Where the studio is, with a token that is used once."""
+    """The studio's address, with a token that works once."""
     return f"http://127.0.0.1:{port}/#{token}"
 
 
@@ -40,11 +40,11 @@ async def run(file: str | None, port: int, *, browser: bool, say: Callable[[str]
     file
         A table to open at once.
     port
-        0 for any that is free.
+        Port; 0 for any free one.
     browser
-        Whether to open one.
+        True to open a browser.
     say
-        Tells the person something.
+        Prints a line for the person.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -83,7 +83,7 @@ async def _studio(file: str | None) -> AsyncIterator[Studio]:
 
 
 def _show_the_way(folder: Path, where: str, *, browser: bool, say: Callable[[str], None]) -> None:
-    """Open a browser on a file of its owner only, for others can read what a browser is started with."""
+    """Open a browser on a file that only its owner can read: others can read the arguments that a browser gets."""
     say(f"The studio is at {where}")
     say("Only this machine can reach it. The address works once; Ctrl-C ends the studio.")
     if not browser:

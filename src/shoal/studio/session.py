@@ -1,8 +1,8 @@
-"""The state of a studio, and what may become of it: pure functions from one frozen session to the next.
+"""The state of a studio and its transitions: pure functions from one frozen session to the next.
 
-Every edit keeps the text that was before it, so that everything can be undone; a run keeps the text that it carried
-out, so that what is handed over is what ran. `version` counts every change, for pages that ask for news; `edition`
-counts those of the text alone, so that an edit of a text that is no longer there is refused while a job reports.
+Every edit keeps the text before it, so that everything can be undone; a run keeps the text that it carried out, so that
+what is handed over is what ran. `version` counts every change, for pages that ask for news; `edition` counts changes of
+the text alone, so that an edit of an outdated text is refused even while a job reports progress.
 """
 
 import json
@@ -14,16 +14,16 @@ from shoal.release.review import Review
 from shoal.report.evidence import Comparable, Private, Step
 from shoal.vocabulary.errors import InputError
 
-MOST_POINTS = 500
+MOST_REVISIONS = 500
 """Texts that are kept for undoing; named ones are kept beyond it."""
 
 MOST_RUNS = 12
-"""Results that are kept; the oldest goes first."""
+"""Results that are kept; the oldest is dropped first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """A text of the plan at some time, what was done to come to it, and the name that a person gave it, if any."""
+class Revision:
+    """A text of the plan, a note on the change that led to it, and the name that a person gave it, if any."""
 
     text: str
     note: str
@@ -32,9 +32,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """All texts, and which of them is the present one."""
+    """All texts, and the position of the present one."""
 
-    points: tuple[Point, ...] = (Point(text="", note="start"),)
+    points: tuple[Revision, ...] = (Revision(text="", note="start"),)
     at: int = 0
 
     @property
@@ -43,45 +43,45 @@ class History:
 
 
 def as_text(history: History) -> str:
-    """A plan with its history, as a file."""
+    """A plan with its history, as the text of a file."""
     points = [{"text": p.text, "note": p.note, "name": p.name} for p in history.points]
     return json.dumps({"shoal work": 1, "at": history.at, "points": points}, indent=2, ensure_ascii=False) + "\n"
 
 
 def of_text(text: str) -> History:
-    """A plan with its history, from a file.
+    """A plan with its history, from the text of a file.
 
     Raises
     ------
     InputError
-        If it is none.
+        If the file is no such file.
     """
     try:
         content = json.loads(text)
         points = tuple(
-            Point(**{key: str(point[key]) for key in ("text", "note", "name")}) for point in content["points"]
+            Revision(**{key: str(point[key]) for key in ("text", "note", "name")}) for point in content["points"]
         )
         at = content["at"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError("The file is no work that was kept in the studio.") from None
-    if content.get("shoal work") != 1 or len(points) > 2 * MOST_POINTS or type(at) is not int:
-        raise InputError("The file is no work that was kept in the studio.")
+        raise InputError("The file holds no saved work of the studio.") from None
+    if content.get("shoal work") != 1 or len(points) > 2 * MOST_REVISIONS or type(at) is not int:
+        raise InputError("The file holds no saved work of the studio.")
     if not 0 <= at < len(points):
-        raise InputError("The file is no work that was kept in the studio.")
+        raise InputError("The file holds no saved work of the studio.")
     return History(points=points, at=at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Work that is under way: its kind ("open", "run", "explore", "export"), what it does now, and how far it is."""
+    """Work in progress: its kind ("open", "run", "explore", "export"), its current stage, and the fraction done."""
 
     kind: str
     stage: str = ""
     fraction: float = 0.0
 
 
-class Result(Comparable):
-    """Everything that there is to show of a plan that was carried out; of a refused one `refusal` and `advice`."""
+class RunResult(Comparable):
+    """The result of a plan that was carried out; of a refused one `refusal` and `advice`."""
 
     steps: list[Step]
     private: Private | None
@@ -98,15 +98,15 @@ class Run:
     Parameters
     ----------
     text
-        Of the plan.
+        Text of the plan.
     released
-        Whether everything that it requires was proved.
+        True if all its requirements were proved.
     """
 
     number: int
     text: str
     released: bool
-    result: Result = field(repr=False)
+    result: RunResult = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,15 +116,15 @@ class Session:
     Parameters
     ----------
     source
-        What the open table is called; None while none is open.
+        Name of the open table; None while none is open.
     facts
-        Of the table and its columns; they change only when another table is opened.
+        Facts about the table and its columns; they change only when another table is opened.
     notice
-        What the person should know, with its kind: ("error", sentence) or ("done", sentence).
+        A message for the person, with its kind: ("error", sentence) or ("done", sentence).
     frontier
-        Of the last exploration.
+        Frontier of the last exploration.
     review
-        A release that somebody else made, to be looked at and approved; then no table is open.
+        A release that somebody else made, to be reviewed; then no table is open.
     """
 
     source: str | None = None
@@ -143,8 +143,8 @@ class Session:
         return replace(self, version=self.version + 1, **changes)
 
     def opened(self, source: str, facts: Mapping[str, Any], text: str) -> "Session":
-        """Another table: its results are none of the old one's."""
-        first = History(points=(Point(text=text, note="open the table"),))
+        """Open another table, without results."""
+        first = History(points=(Revision(text=text, note="open the table"),))
         return self._next(
             source=source,
             facts=facts,
@@ -157,11 +157,11 @@ class Session:
         )
 
     def closed(self) -> "Session":
-        """No table is open any more."""
+        """Close the table."""
         return Session(version=self.version + 1, edition=self.edition + 1)
 
     def reviewed(self, review: Review | None) -> "Session":
-        """A review as it is now; None to be done with it.
+        """Set the review to its present state; None leaves it.
 
         Raises
         ------
@@ -173,36 +173,36 @@ class Session:
         return self._next(review=review, notice=None)
 
     def edited(self, text: str, note: str, *, joined: bool = False) -> "Session":
-        """Another text; what could be redone is forgotten.
+        """Change the text; what could be redone is forgotten.
 
         Parameters
         ----------
         joined
-            The edit goes on with the one before it (typing does), so that both are undone at once.
+            The edit continues the one before it, as in typing, so that both are undone together.
         """
         if text == self.history.text:
             return self
         points = self.history.points[: self.history.at + 1]
         if joined and len(points) > 1 and points[-1].note == note and not points[-1].name:
             points = points[:-1]
-        points = (*points, Point(text=text, note=note))
-        if len(points) > MOST_POINTS:
-            points = (*(p for p in points[: -MOST_POINTS // 2] if p.name), *points[-MOST_POINTS // 2 :])
+        points = (*points, Revision(text=text, note=note))
+        if len(points) > MOST_REVISIONS:
+            points = (*(p for p in points[: -MOST_REVISIONS // 2] if p.name), *points[-MOST_REVISIONS // 2 :])
         return self._at(History(points=points, at=len(points) - 1))
 
     def went_to(self, at: int) -> "Session":
-        """One of the texts that there were: undoing and redoing."""
+        """Go to another text of the history: undo and redo."""
         if not 0 <= at < len(self.history.points):
             raise InputError("There is nothing to undo or redo.")
         return self._at(replace(self.history, at=at))
 
     def resumed(self, history: History) -> "Session":
-        """Another history, as it was kept; that there was none before it can be undone."""
-        points = (Point(text=self.history.text, note="before the kept work was opened"), *history.points)
+        """Replace the history by a saved one; this, too, can be undone."""
+        points = (Revision(text=self.history.text, note="before the kept work was opened"), *history.points)
         return self._at(History(points=points, at=history.at + 1))
 
     def named(self, name: str) -> "Session":
-        """The present text under a name."""
+        """Name the present text."""
         points = list(self.history.points)
         points[self.history.at] = replace(points[self.history.at], name=name)
         return self._next(history=replace(self.history, points=tuple(points)))
@@ -216,14 +216,14 @@ class Session:
         return self._next(job=Job(kind=kind, stage=stage), notice=None)
 
     def moved(self, stage: str, fraction: float) -> "Session":
-        """A job reports; one that was cancelled meanwhile is not heard."""
+        """Note the progress of a job; that of a job cancelled meanwhile is ignored."""
         return self if self.job is None else self._next(job=replace(self.job, stage=stage, fraction=fraction))
 
     def ended(self, kind: str = "", sentence: str = "") -> "Session":
-        """No job is under way any more; a notice says how it ended, where that does not show."""
+        """End the job; a notice tells how it ended, if that does not show otherwise."""
         return self._next(job=None, notice=(kind, sentence) if sentence else None)
 
-    def ran(self, text: str, result: Result, *, released: bool) -> "Session":
+    def ran(self, text: str, result: RunResult, *, released: bool) -> "Session":
         number = self.runs_begun + 1
         run = Run(number=number, text=text, released=released, result=result)
         return self._next(job=None, notice=None, runs=(*self.runs, run)[-MOST_RUNS:], runs_begun=number)
@@ -240,7 +240,7 @@ class Session:
         Raises
         ------
         InputError
-            If it is not.
+            If it is not kept.
         """
         for run in self.runs:
             if run.number == number:

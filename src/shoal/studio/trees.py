@@ -1,4 +1,4 @@
-"""Cells of a hierarchy changed one by one: a label renamed, put under another, or a value that it lacks taken in."""
+"""Edits of a hierarchy's cells: rename a label, move it under another, or add values that the hierarchy lacks."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,26 +10,26 @@ from shoal.table.hierarchy_forms import hierarchy_of
 from shoal.vocabulary.errors import InputError
 
 MOST_LEAVES = 2000
-"""Values beyond which a hierarchy is a file rather than a part of the plan."""
+"""A hierarchy with more values belongs in a file, not in the plan."""
 
 Rows = tuple[tuple[str, ...], ...]
 
 
 def edited(counts: Mapping[str, int], spec: Any, folder: Path, edit: Mapping[str, Any]) -> Answer:
-    """A hierarchy after an edit, written out as a plan has it.
+    """A hierarchy after an edit, written out as in a plan.
 
     Parameters
     ----------
     counts
-        Records by value of the column.
+        Numbers of records by value of the column.
     edit
-        `{"level", "label", "name"}` renames a label, `{"level", "label", "under"}` puts it under one of the next
-        level, `{"missing": True}` takes in the values that the hierarchy lacks, each by itself below the top.
+        `{"level", "label", "name"}` renames a label, `{"level", "label", "under"}` moves it under one of the next
+        level, `{"missing": True}` adds the values that the hierarchy lacks, each by itself below the top.
 
     Raises
     ------
     InputError
-        If the label is not there, or what comes of it is no hierarchy.
+        If there is no such label, or the result is no hierarchy.
     """
     tree = hierarchy_of(spec, counts, folder)
     if len(tree.paths) > MOST_LEAVES:
@@ -43,7 +43,7 @@ def edited(counts: Mapping[str, int], spec: Any, folder: Path, edit: Mapping[str
         level, label = edit.get("level"), edit.get("label")
         to, moves = str(edit.get("under") or edit.get("name") or "").strip(), "under" in edit
         if not to:
-            raise InputError("A label is a word or more. Write one.")
+            raise InputError("A label must not be empty. Write one.")
         if type(level) is not int or not (0 if moves else 1) <= level <= tree.height - moves:
             raise InputError("The hierarchy has no such level.")
         if all(row[level] != label for row in tree.paths):
@@ -59,7 +59,7 @@ def _by_themselves(tree: Hierarchy, counts: Mapping[str, int]) -> Rows:
 
 
 def _with(rows: Rows, which: Sequence[bool], level: int, to: str) -> Rows:
-    """Some rows with another label at a level; where it is there already, what is above it goes with it."""
+    """Rows with another label at a level in those of `which`; an existing label brings the labels above it along."""
     above = next((row[level + 1 :] for row in rows if row[level] == to), None)
     return tuple(
         (*row[:level], to, *(row[level + 1 :] if above is None else above)) if chosen else row

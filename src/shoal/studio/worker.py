@@ -1,7 +1,7 @@
-"""A process of the studio's own that holds a table, so that the page never waits for work, nor work for the page.
+"""A process that holds a table, so that the page never waits for work, nor work for the page.
 
-What goes in and out goes through a pipe, never through a file. The process leaves when the studio does, however that
-ends; it writes nothing to the terminal, and of an error that nobody expected it tells the type and the place only.
+Questions and answers go through a pipe, never through a file. The process ends with the studio, however that ends. It
+writes nothing to the terminal, and tells of an unexpected error only its type and place.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from shoal.processes.side_by_side import AloneContext
 from shoal.vocabulary.errors import InputError, ShoalError
 
 Report = Callable[[str, float], None]
-"""Called with what is being done and the fraction of it that is done."""
+"""Called with the name of the current stage and the fraction of the work that is done, in [0, 1]."""
 
 EVERY = 0.1
-"""Seconds between two reports of one stage; more would only wake the page."""
+"""Seconds between two reports of one stage; more reports would only wake the page."""
 
 
 class WorkerGone(ShoalError):  # noqa: N818 - it says what happened, like `Refused`
@@ -38,8 +38,8 @@ class Worker:
     Parameters
     ----------
     holder
-        A class, made once in the process; a question is the name of one of its methods with arguments. A method that
-        takes `report` may say how far it is.
+        A class, of which the process makes one object; a question is the name of one of its methods with arguments. A
+        method that takes `report` can report its progress.
     """
 
     def __init__(self, holder: type[Any]) -> None:
@@ -59,12 +59,12 @@ class Worker:
         return int(self._process.pid or 0)
 
     async def ask(self, what: str, *, report: Report | None = None, **given: Any) -> Any:
-        """The answer.
+        """Ask a question and wait for the answer.
 
         Raises
         ------
         ShoalError
-            What the question was refused with, or `WorkerGone`.
+            The refusal of the question, or `WorkerGone`.
         """
         return await asyncio.to_thread(self._exchange, what, given, report)
 
@@ -87,7 +87,7 @@ class Worker:
                 raise WorkerGone(_how_it_ended(process.exitcode)) from None
 
     def restart(self) -> None:
-        """End the process, whatever it does, and have a new one that holds nothing."""
+        """End the process, whatever it does, and start a new one that holds nothing."""
         self.stop()
         with self._lock:  # whoever waited for an answer has been told
             self._start()
@@ -142,16 +142,16 @@ def _answer(holding: Any, what: str, given: dict[str, Any], pipe: Connection) ->
 REPORT = "This is a mistake of shoal; please report this line."
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What systems say where no more can be written."""
+"""Error numbers of a system that cannot write any more."""
 
 
 def no_space(error: OSError) -> str:
-    """A sentence where a disk is full; empty for any other error, whose message could name a file."""
+    """Message for a full disk; empty for any other error, whose own message could name a file."""
     return f"The disk is full ({os.strerror(error.errno)}). Make room, and do it again." if error.errno in FULL else ""
 
 
 def place_of_error() -> str:
-    """Type and place of the exception that is being handled, and nothing else of it."""
+    """Type and place of the exception that is being handled, and nothing else about it."""
     kind, _, trace = sys.exc_info()
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -1,1 +1,1 @@
-"""Tables: what describes them, their cells, their numbers, and where they come from."""
+"""Tables: schema, cells, numbers, hierarchies, file formats, and work in parts."""

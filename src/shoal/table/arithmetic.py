@@ -1,25 +1,25 @@
-"""Laws of arithmetic between the columns of a table, by which missing cells can be computed.
+"""Arithmetic laws between the columns of a table, by which missing cells can be computed.
 
-An age that is blanked beside a year of birth is no secret, nor is the size of a household beside its income and its
-income per head. Whoever holds the table finds such laws in the records in which nothing is missing. They are looked for
+Blanking an age is no protection if the year of birth stays, nor is blanking the size of a household beside its income
+and its income per head. An intruder finds such laws in the records without missing cells. This module looks for them
 between columns of numbers, dates and years (`shoal.table.numeric_cells`):
 
 - *affine pairs*: C = slope A + offset, as of age and year of birth, years and days, euros and cents;
 - *sums, differences, products and ratios*: C = A + B, A - B, A B, A / B.
 
-A law is right in a record where all its columns are known if C is the number computed, rounded as C is, halves always
-in the same way. It is believed
-on the terms of `shoal.table.dependencies`: wrong in at most a share of `EXCEPTIONS`, with at most half the errors of
-whoever names the most frequent value of C, and more often right than chance would have it. For that, C is imagined
-independent of the other columns: a record is right with the share of records that have the number computed for it, and
-of n records with mean chance p at least r are right with probability exp(-n KL(r/n, p)) at most (Hoeffding 1963, for
-trials of unequal chances), times the number of laws that were tried. A law fills in C, and A or B where the equation
-can be solved for it so well that what C was rounded by moves them by no more than they were rounded by themselves, or
-by a hundredth of their standard deviation (the narrowest interval that counts as disclosure in Templ & Meindl 2008).
+A law is right in a record with all its columns known if C is the computed number, rounded as C is (halves always in the
+same way). It is believed on the terms of `shoal.table.dependencies`: wrong in at most a share of `EXCEPTIONS`, with at
+most half the errors of always guessing the most frequent value of C, and right more often than by chance. For the last,
+C is imagined independent of the other columns: a record is right with a probability equal to the share of records that
+have the computed number, and of n records with mean chance p at least r are right with probability exp(-n KL(r/n, p))
+at most (Hoeffding 1963, for trials of unequal chances), times the number of laws that were tried. A law fills in C. It
+fills in A or B if the equation can be solved for it so precisely that the rounding of C moves it by no more than its
+own rounding, or by no more than a hundredth of its standard deviation (the narrowest interval that counts as disclosure
+in Templ & Meindl 2008).
 
-Work is limited. Each pair and triple with a column that lacks cells is tried on up to `SAMPLE` records first, of which
-a third do not have the most frequent value of C; what survives, on all. Triples beyond `MOST_TRIPLES` are not tried:
-those of a hundred columns of numbers of which ten lack cells stay below.
+The work is bounded. Each pair and triple with a column that lacks cells is first tried on up to `SAMPLE` records, a
+third of which do not have the most frequent value of C; candidates that survive are tried on all records. Triples
+beyond `MOST_TRIPLES` are not tried; a hundred columns of numbers, ten of which lack cells, stay below.
 """
 
 import math
@@ -47,14 +47,16 @@ FITTED = 4096
 """Records, at most, to which a slope is fitted."""
 
 MOST_TRIPLES = 1_000_000
-"""Column and pair of others, that are tried."""
+"""Most combinations of a column and a pair of others that are tried."""
 
 SURVIVES = 0.8
-"""Share of records of the sample in which a law is right: of 64, one that is right in 95 % of all misses it once in a
-million times."""
+"""Least share of the sampled records in which a law must be right.
+
+A law that is right in 95 % of all records falls below it in a sample of 64 once in a million times.
+"""
 
 NARROW = 0.01
-"""Standard deviations within which a value is disclosed."""
+"""Width, in standard deviations, of the interval within which a value counts as disclosed."""
 
 Operation = Literal["affine", "+", "-", "*", "/"]
 
@@ -77,7 +79,7 @@ class ArithmeticLaw:
     slope: float = 1.0
     offset: float = 0.0
     exceptions: int = 0  # Records that contradict it
-    # What each of the columns was rounded to in the table that has the law; None where that is the table at hand
+    # Rounding step of each column in the table that the law comes from; None if that is the table at hand
     steps: tuple[float, ...] | None = None
 
     @property
@@ -89,18 +91,18 @@ class ArithmeticLaw:
         return (self.on, *self.by)
 
     def others(self, name: str) -> list[str]:
-        """The columns that give one of them back."""
+        """The columns from which one of the law's columns can be computed."""
         return [other for other in self.columns if other != name]
 
     def computed(self, numbers: Mapping[str, Floats]) -> Floats:
-        """Shape (n,); C from the other columns, not rounded; not finite where it cannot be."""
+        """Shape (n,); C computed from the other columns, not rounded; not finite where it is undefined."""
         if self.operation == "affine":
             return np.asarray(self.slope * numbers[self.by[0]] + self.offset)
         with np.errstate(all="ignore"):
             return FORWARD[self.operation](numbers[self.by[0]], numbers[self.by[1]])
 
     def solved(self, name: str, numbers: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-        """Shapes (n,) and (n,); one of the columns from the others, and by how much it moves if C moves by 1."""
+        """Shapes (n,) and (n,); one column computed from the others, and its change if C changes by 1."""
         c, ones = numbers[self.on], np.ones(len(numbers[self.on]))
         if name == self.on:
             return self.computed(numbers), np.zeros(len(c))
@@ -121,17 +123,17 @@ class ArithmeticLaw:
 
 
 Read = dict[tuple[str, float | None], tuple[Variable, NumericCells | None]]
-"""Columns that were read as numbers, rounded to something or as they are."""
+"""Columns read as numbers, by name and rounding step (None: the column's own)."""
 
 
 class Arithmetic:
-    """The laws of arithmetic in a table.
+    """The arithmetic laws of a table.
 
     Parameters
     ----------
     lacking
-        Columns of which cells are missing, or are to be; a law without any of them fills in nothing. By default those
-        that are not complete.
+        Columns with cells that are missing or will be; a law without any of them fills in nothing. By default the
+        incomplete columns.
     """
 
     def __init__(self, records: Records, lacking: Collection[str] | None = None) -> None:
@@ -152,7 +154,7 @@ class Arithmetic:
 
     @property
     def _outputs(self) -> list[str]:
-        """Columns that may be computed from two others, those that lack cells first, as far as the budget goes."""
+        """Columns that may be computed from two others, incomplete ones first, within the budget of triples."""
         outputs, left = [], MOST_TRIPLES
         others, complete = len(self.cells) - 1, len(self.cells) - len(self.lacking)
         for on in sorted(self.cells, key=lambda name: name not in self.lacking):
@@ -163,7 +165,7 @@ class Arithmetic:
         return outputs
 
     def _sources(self, on: str) -> list[tuple[str, str]]:
-        """Pairs of other columns; with one that lacks cells unless the column itself does."""
+        """Pairs of other columns; at least one is incomplete unless the column itself is."""
         lacking = set(self.lacking)
         pairs = combinations([name for name in self.cells if name != on], 2)
         return [pair for pair in pairs if on in lacking or lacking & set(pair)] if lacking else []
@@ -182,7 +184,7 @@ class Arithmetic:
         return self._believed(law, complete, len(complete) ** 2)
 
     def _of_two(self, on: str, tied: Collection[frozenset[str]]) -> Iterator[ArithmeticLaw]:
-        """Laws by which a column is computed from two others that no exact affine law ties to it."""
+        """Laws that compute a column from two others to which no exact affine law ties it."""
         c = self.cells[on]
         pairs = [pair for pair in self._sources(on) if not any(frozenset((on, name)) in tied for name in pair)]
         names = list(self.cells)
@@ -206,7 +208,7 @@ class Arithmetic:
                     yield believed
 
     def _sample(self, on: str) -> Longs:
-        """Records to try a column on: those that lack least, a third of them without its most frequent value."""
+        """Records on which a column is tried: the most complete, a third without its most frequent value."""
         values = self.cells[on].values
         rare = (values != self.cells[on].most) & ~np.isnan(values)
         return np.concatenate(
@@ -215,15 +217,15 @@ class Arithmetic:
 
     @cached_property
     def _lacks(self) -> Longs:
-        """Shape (n,); columns of which each record lacks the cell."""
+        """Shape (n,); number of columns whose cell each record lacks."""
         return np.asarray(np.sum([np.isnan(cells.values) for cells in self.cells.values()], axis=0))
 
     def _wrong(self, law: ArithmeticLaw, rows: Longs) -> int:
-        """Number of records in which a law is wrong, of some in which all its columns are known."""
+        """Number of records, of some with all the law's columns known, in which the law is wrong."""
         return int(wrong(law, {name: self.cells[name].values[rows] for name in law.columns}, self.cells[law.on]).min())
 
     def _believed(self, law: ArithmeticLaw, complete: Longs, trials: int) -> ArithmeticLaw | None:
-        """The law if the records say so, with whether it is exact."""
+        """The law with its number of exceptions; None if the evidence does not suffice."""
         if len(complete) < FEWEST:
             return None
         c = self.cells[law.on]
@@ -242,9 +244,9 @@ class Arithmetic:
 def law_holds(records: int, exceptions: int, common: int, chance: float, trials: int) -> bool:
     """True if a law is believed.
 
-    `records`: records in which all its columns are known; `exceptions`, `common`: of these, those in which it is not
-    right, and those with the most frequent value; `chance`: mean probability that a record is right by chance;
-    `trials`: laws that were tried.
+    `records`: number of records with all its columns known; `exceptions`, `common`: of these, the records in which it
+    is wrong, and those with the most frequent value; `chance`: mean probability that a record is right by chance;
+    `trials`: number of laws tried.
     """
     if not records or exceptions > EXCEPTIONS[False] * records or 2 * exceptions > records - common:
         return False
@@ -252,10 +254,10 @@ def law_holds(records: int, exceptions: int, common: int, chance: float, trials:
 
 
 def wrong(law: ArithmeticLaw, numbers: Mapping[str, Floats], cells: NumericCells) -> Longs:
-    """Shape (3,); records in which a column is not what a law computes, where halves are rounded up, to even, or down.
+    """Shape (3,); number of records that contradict a law if halves are rounded up, to even, or down.
 
-    `numbers`, shape (n,) each: the law's columns in records in which all are known; `cells`: the column that is
-    computed, in the whole table.
+    `numbers`, shape (n,) each: the law's columns in records with all of them known; `cells`: the computed column in the
+    whole table.
     """
     c, half = numbers[law.on], cells.half
     residual = c - law.computed(numbers)
@@ -270,9 +272,10 @@ def wrong(law: ArithmeticLaw, numbers: Mapping[str, Floats], cells: NumericCells
 def filled_by(
     records: Records, laws: Sequence[ArithmeticLaw]
 ) -> tuple[Records, list[tuple[ArithmeticLaw, str, Bools]]]:
-    """The records with the missing cells filled in that laws compute, once; which law filled which cells of a column.
+    """Fill in, in one pass, the missing cells that laws compute.
 
-    Returns the same records where nothing can be filled in.
+    Returns the records (the same object if nothing can be filled in), and for each law and column the mask of cells
+    that it filled.
     """
     filled: list[tuple[ArithmeticLaw, str, Bools]] = []
     read: Read = {}
@@ -289,9 +292,9 @@ def filled_by(
 
 
 def cells_of(law: ArithmeticLaw, records: Records, read: Read) -> dict[str, NumericCells]:
-    """The law's columns in numbers, rounded as the law says; empty where one of them is not to be read as numbers.
+    """The law's columns as numbers with the law's rounding; empty if one of them cannot be read as numbers.
 
-    `read`: what was read before, which is added to.
+    `read`: columns read before; this call adds to it.
     """
     cells = {}
     for name, step in zip(law.columns, law.steps or (None,) * len(law.columns)):
@@ -304,21 +307,24 @@ def cells_of(law: ArithmeticLaw, records: Records, read: Read) -> dict[str, Nume
     return cells
 
 
-def borne_by(records: Records, laws: Sequence[ArithmeticLaw]) -> list[ArithmeticLaw]:
-    """The laws of another table that records made from it do not contradict, rounded as they were there or as here."""
+def uncontradicted(records: Records, laws: Sequence[ArithmeticLaw]) -> list[ArithmeticLaw]:
+    """The laws of an original table that records made from it do not contradict, under the rounding of either table."""
     read: Read = {}
-    ways = ((_borne(rounded, records, read) for rounded in ways_to_round(law)) for law in laws)
-    first = (next(filter(None, borne), None) for borne in ways)
+    ways = ((_uncontradicted(rounded, records, read) for rounded in ways_to_round(law)) for law in laws)
+    first = (next(filter(None, tried), None) for tried in ways)
     return [law for law in first if law is not None]
 
 
 def ways_to_round(law: ArithmeticLaw) -> tuple[ArithmeticLaw, ...]:
-    """The law with its columns rounded as it says, and as they are in the table at hand."""
+    """The law with its own rounding steps, and with those of the table at hand."""
     return (law,) if law.steps is None else (law, replace(law, steps=None))
 
 
-def _borne(law: ArithmeticLaw, records: Records, read: Read) -> ArithmeticLaw | None:
-    """The law with the more exceptions that it has here or there; None where the records contradict it."""
+def _uncontradicted(law: ArithmeticLaw, records: Records, read: Read) -> ArithmeticLaw | None:
+    """The law with its number of exceptions here or in the original, whichever is greater.
+
+    None if the records contradict it.
+    """
     cells = cells_of(law, records, read)
     if not cells:
         return None
@@ -333,10 +339,10 @@ def _borne(law: ArithmeticLaw, records: Records, read: Read) -> ArithmeticLaw | 
 def fillable(
     law: ArithmeticLaw, name: str, numbers: Mapping[str, Floats], cells: Mapping[str, NumericCells]
 ) -> tuple[Floats, Bools]:
-    """Shapes (n,) and (n,); what a law computes for a column, and where that says what a missing cell was.
+    """Shapes (n,) and (n,); values that a law computes for a column, and the mask where they are precise enough.
 
-    `numbers`, shape (n,) each: the law's columns in some records; `cells`: the columns of the table, by which they are
-    rounded and spread.
+    `numbers`, shape (n,) each: the law's columns in some records; `cells`: the columns of the table, for their rounding
+    and spread.
     """
     computed, moves = law.solved(name, numbers)
     allowed = max(cells[name].half, NARROW * cells[name].deviation)
@@ -356,20 +362,20 @@ def _divergence(share: float, chance: float) -> float:
 
 
 def _spread(rows: Longs, most: int) -> Longs:
-    """As many of some records as asked for, at equal distances."""
+    """At most `most` of some records, evenly spaced."""
     if len(rows) <= most:
         return rows
     return rows[np.arange(most) * len(rows) // most]
 
 
 def _fullest(rows: Longs, lacks: Longs, most: int) -> Longs:
-    """As many of some records as asked for, those that lack least."""
+    """At most `most` of some records, the most complete ones."""
     counts = np.sort(lacks[rows])
     return _spread(rows[lacks[rows] <= counts[most - 1]], most) if len(rows) > most else rows
 
 
 def _surviving(numbers: Floats, values: Floats, half: float, rare: Bools) -> Longs:
-    """Pairs, numbered, that are right in most of the m records, and in a third of those with a rarer value."""
+    """Positions of the pairs that are right in most of the m records, and in a third of those with a rarer value."""
     with np.errstate(invalid="ignore"):
         alike = np.abs(numbers - values[:, None]) <= half
     finite = np.isfinite(numbers)

@@ -17,7 +17,7 @@ from shoal.table.variable import Variable
 BINS = 24
 MOST_CATEGORIES = 12
 MILLISECONDS = {"date": 86_400_000.0, "datetime": 1e-3}
-"""From a column's own unit (days, microseconds) to the unit of a time axis."""
+"""Factors from a column's own unit (days, microseconds) to milliseconds, the unit of a time axis."""
 
 DIGITS = 4
 """Significant digits of a share."""
@@ -28,8 +28,8 @@ def distribution(
 ) -> Distribution | None:
     """Distribution of one column, in bins that the tables share; None if no cell is known.
 
-    `tables`: the column by the name of the table. `weights`: records that each cell of a table counts for, one where it
-    has none; of cells that are all known.
+    `tables`: the column in each table, by the table's name. `weights`: weight of each cell of a table, 1 for a table
+    without weights; weighted columns have no missing cells.
     """
     weights = weights or {}
     columns = list(tables.values())
@@ -81,7 +81,7 @@ def _edges(low: float, high: float) -> Floats:
 
 
 def _places_on_a_line(labels: Sequence[str]) -> dict[str, tuple[float, float]] | None:
-    """Ends of numbers and ranges of numbers, by label; None without a range, or with another kind of label."""
+    """Ends of the number or range of each label; None if there is no range, or any other kind of label."""
     ranges = {label: span for label in labels if (span := NumberRange.read(label)) is not None}
     numbers = {label: numbers_of([label]) for label in labels if label not in ranges}
     if not ranges or None in numbers.values():
@@ -104,7 +104,7 @@ def _share(count: float, of: float) -> float:
 
 
 def _counts(variable: Variable, weights: Floats | None) -> dict[str, float]:
-    """Records by category, in the order of the categories."""
+    """Number of records in each category, in the order of the categories."""
     if variable.continuous:
         values, counts = np.unique(variable.values[~variable.missing], return_counts=True)
         return {number_label(value): int(count) for value, count in zip(values.tolist(), counts)}

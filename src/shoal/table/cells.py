@@ -1,7 +1,7 @@
-"""The cells of a column in numbers: what a `Variable` holds for each type of data.
+"""Encoding of a column's cells as numbers: the contents of a `Variable` for each type of data.
 
-In a continuous column numbers stay as they are, dates become days, times and durations microseconds. In any other
-column cells become codes into its categories. The way back is in `shoal.table.columns`.
+In a continuous column numbers stay as they are, dates become days, and times and durations become microseconds. In any
+other column cells become codes into its categories. `shoal.table.columns` decodes them.
 """
 
 from datetime import date, datetime, time, timedelta
@@ -25,18 +25,18 @@ from shoal.vocabulary.errors import DataError, SchemaError, plural
 
 BEYOND_INT64 = (nw.UInt64, nw.Int128, nw.UInt128)
 NO_CELLS = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Unknown)
-"""Types that a cell of a table of records cannot have."""
+"""Types that no cell of a table of records may have."""
 
 UNCOMPARED = ("identifier", "other")
-"""Roles whose cells no guarantee compares unless it names the column: then they must be exact, too."""
+"""Roles whose cells are compared only by guarantees that name the column; such cells must then be exact, too."""
 
 SIMPLE = {str, int, float, bool, Decimal, date, datetime, time, timedelta}
 
 
 def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
-    """A column in numbers as its description says, missing values still missing; hierarchies are read in `folder`.
+    """A column in numbers as its description says, with missing cells kept missing.
 
-    Numbers that need no conversion are seen where they stand in the table, not copied.
+    Hierarchy files are looked up in `folder`. Numbers that need no conversion are views of the table's own memory.
     """
     dtype = series.dtype
     _check_cells(series, dtype)
@@ -75,13 +75,13 @@ def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
 
 
 def _as_leaf(category: Any) -> Any:
-    """A whole number as hierarchies write it: 10 for 10.0, which columns of pandas hold that lack cells."""
+    """A whole number as hierarchies write it: 10 for 10.0, as pandas holds integers in columns with missing cells."""
     whole = isinstance(category, (float, Decimal)) and isfinite(category) and category == int(category)
     return int(category) if whole and not str(category).startswith("-0") else category
 
 
 def value_counts(series: nw.Series[Any]) -> dict[str, int]:
-    """Records by value of a column, values as categories are written and in the data's own order."""
+    """Number of records with each value of a column, written as categories are and in the data's own order."""
     column = encode(series, Column(role="other", level="nominal"), Path())
     return _counts(column.values, column.categories)
 
@@ -92,7 +92,7 @@ def _counts(codes: Ints, categories: tuple[Any, ...]) -> dict[str, int]:
 
 
 def _check_cells(series: nw.Series[Any], dtype: Any) -> None:
-    """A frame's column of anything may hold cells of one simple type, and then only."""
+    """Refuse a column whose cells are no single simple type, as a column of objects may be."""
     if dtype.is_numeric() or dtype == nw.String:
         return
     if dtype == nw.Object:
@@ -112,7 +112,7 @@ def _unfit(series: nw.Series[Any], dtype: Any) -> DataError:
 
 
 def _inexactness(series: nw.Series[Any], dtype: Any) -> str:
-    """Reason why different cells may be equal as numbers, so that they would count as equal; empty if they cannot."""
+    """Reason why different cells may be equal as numbers and so compare as equal; empty if they cannot."""
     if dtype not in (nw.Decimal, nw.Time, nw.Datetime, nw.Duration):
         return ""
     present = series.drop_nulls()
@@ -154,7 +154,7 @@ def _default_level(dtype: Any, column: Column) -> Level:
 
 
 def _plain(series: nw.Series[Any], dtype: Any) -> NDArray[Any] | None:
-    """The numbers of a column where NumPy can hold them as they are (NaN for missing); None otherwise."""
+    """The numbers of a column as a NumPy array without a copy (NaN for missing); None if NumPy cannot hold them."""
     kinds = "iu" if dtype.is_integer() and dtype not in BEYOND_INT64 else "f" if dtype.is_float() else ""
     if not kinds:
         return None
@@ -167,7 +167,7 @@ def _plain(series: nw.Series[Any], dtype: Any) -> NDArray[Any] | None:
 
 
 def _numbers(series: nw.Series[Any], dtype: Any) -> NDArray[Any]:
-    """Shape (n,); float64, or whole numbers as they are."""
+    """Shape (n,); float64, or integers as they are."""
     values = _plain(series, dtype)
     if values is None:
         values = _converted(series, dtype)
@@ -185,7 +185,7 @@ def _numbers(series: nw.Series[Any], dtype: Any) -> NDArray[Any]:
 
 
 def _clock(series: nw.Series[Any], dtype: Any) -> nw.Series[Any]:
-    """Stamps of time by the clock of Greenwich; everything else as it is."""
+    """Time stamps with a zone converted to UTC; any other column unchanged."""
     if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
         return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return series
@@ -264,7 +264,7 @@ def _categories(series: nw.Series[Any], dtype: Any, column: Column) -> tuple[Int
 
 
 def _coded(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]]:
-    """New codes into a list of cells that are all different, -1 or the code of a None for missing cells."""
+    """Codes into a list of distinct cells; missing cells have -1, or the code of a None."""
     values = _plain(series, dtype)
     if values is not None and values.dtype.kind == "f":  # by their bits: -0.0 is not written as 0.0
         categories, codes, _ = distinct(np.where(np.isnan(values), np.nan, values).astype(np.float64).view(np.int64))
@@ -287,14 +287,14 @@ def _coded(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]]:
 
 
 def _python_time(cell: Any) -> Any:
-    """A stamp or span of time as Python has it: pandas writes its own differently."""
+    """A time stamp or span of pandas as the type of Python's standard library; any other cell unchanged."""
     if isinstance(cell, datetime) and hasattr(cell, "to_pydatetime"):
         return None if cell != cell else cell.to_pydatetime()
     return cell.to_pytimedelta() if isinstance(cell, timedelta) and hasattr(cell, "to_pytimedelta") else cell
 
 
 def _text(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]] | None:
-    """As `_coded`, from what the column's library has: codes of its own, or text in Arrow's layout."""
+    """As `_coded`, from the codes of the column's own library or from Arrow's text layout; None if it has neither."""
     native = series.to_native()
     if dtype != nw.String and series.implementation.is_pandas():
         return native.cat.codes.to_numpy().astype(np.int32), native.cat.categories.tolist()

@@ -1,4 +1,4 @@
-"""Numbers that check themselves: a slip of the pen, or a number drawn at random, fails in nine cases of ten or more.
+"""Numbers with check digits: a typing error or a random number fails the check in at least nine cases of ten.
 
 A column in which nearly every number passes holds such numbers, whatever its name is.
 """
@@ -14,7 +14,7 @@ VERHOEFF_TABLE = tuple(
 """The dihedral group of the pentagon: digits 0 to 4 are turns, 5 to 9 are reflections."""
 
 VERHOEFF_STEP = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
-"""The permutation that is applied once more for each place (Verhoeff 1969)."""
+"""The permutation applied once more for each position (Verhoeff 1969)."""
 
 DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
 """The letter of a Spanish identity number, by its remainder modulo 23."""
@@ -27,11 +27,11 @@ VIN_VALUES = {
     **dict(zip("STUVWXYZ", range(2, 10))),
 }
 VIN_WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
-"""Values of letters and weights of places in a vehicle identification number (49 CFR 565)."""
+"""Weights of the positions of a vehicle identification number (49 CFR 565)."""
 
 
 def luhn(digits: str) -> bool:
-    """Luhn (1960): cards, IMEI, many patient and provider numbers."""
+    """True if the check of Luhn (1960) passes: cards, IMEI, many patient and provider numbers."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         doubled = int(digit) * (1 + place % 2)
@@ -40,7 +40,7 @@ def luhn(digits: str) -> bool:
 
 
 def verhoeff(digits: str) -> bool:
-    """Verhoeff (1969): Aadhaar and others."""
+    """True if the check of Verhoeff (1969) passes: Aadhaar and others."""
     permutation, check = list(range(10)), 0
     for digit in reversed(digits):
         check = VERHOEFF_TABLE[check][permutation[int(digit)]]
@@ -49,29 +49,32 @@ def verhoeff(digits: str) -> bool:
 
 
 def iban(text: str) -> bool:
-    """ISO 13616: two letters, two check digits, and the whole is 1 modulo 97."""
+    """True if the check of ISO 13616 passes: two letters, two check digits, and the whole is 1 modulo 97."""
     turned = text[4:] + text[:4]
     return int("".join(str(int(c, 36)) for c in turned)) % 97 == 1
 
 
 def isbn10(text: str) -> bool:
-    """ISO 2108, ten places: the weighted sum is 0 modulo 11, X for ten; without X the NHS number of England."""
+    """True if the check of ISO 2108 passes: the weighted sum of ten digits is 0 modulo 11, with X for ten.
+
+    Without X it is the check of the NHS number of England.
+    """
     return sum((10 - i) * (10 if c == "X" else int(c)) for i, c in enumerate(text)) % 11 == 0
 
 
 def ean13(digits: str) -> bool:
-    """ISBN of thirteen places, and article numbers: weights 1 and 3 in turn, 0 modulo 10."""
+    """True if the check of thirteen-digit ISBNs and article numbers passes: weights 1 and 3 in turn, 0 modulo 10."""
     return sum(int(c) * (1 + 2 * (i % 2)) for i, c in enumerate(digits)) % 10 == 0
 
 
 def dni(text: str) -> bool:
-    """Spanish identity number: eight digits (or X, Y, Z and seven) and the letter that follows from them."""
+    """True for a Spanish identity number: eight digits (or X, Y, Z and seven) and the letter that follows from them."""
     number = {"X": "0", "Y": "1", "Z": "2"}.get(text[0], text[0]) + text[1:8]
     return DNI_LETTERS[int(number) % 23] == text[8]
 
 
 def vin(text: str) -> bool:
-    """Vehicle identification number: the ninth place is the weighted sum modulo 11, X for ten."""
+    """True for a vehicle identification number: the ninth character is the weighted sum modulo 11, with X for ten."""
     check = sum(VIN_VALUES[c] * w for c, w in zip(text, VIN_WEIGHTS)) % 11
     return text[8] == "0123456789X"[check]
 
@@ -85,11 +88,11 @@ CHECKED: Mapping[str, tuple[re.Pattern[str], Callable[[str], bool]]] = {
     "Verhoeff": (re.compile(r"\d{12}"), verhoeff),
     "Luhn": (re.compile(r"\d{10,19}"), luhn),
 }
-"""Form of a number without blanks and hyphens, and its check; the narrowest first."""
+"""Format of each kind of number, without blanks and hyphens, and its check; the narrowest format first."""
 
 
 def kind_of(values: list[str], share: float) -> str | None:
-    """The first kind of number that so large a share of the values are, None where they are of none."""
+    """The first kind of number that at least `share` of the values are; None if there is none."""
     plain = [re.sub(r"[\s.-]", "", value).upper() for value in values]
     for kind, (looks, passes) in CHECKED.items():
         if sum(looks.fullmatch(value) is not None and passes(value) for value in plain) >= share * len(plain):

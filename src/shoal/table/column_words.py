@@ -1,9 +1,9 @@
-r"""Meaning of a column by the whole words of its name and label, in five languages.
+r"""Meaning of a column from the whole words of its name and label, in five languages.
 
-Names are taken apart where their writing changes (`patientId`, `PATIENT_ID` and `patient id` are two words, `address1`
-is one and a number), letters lose their accents, and a term counts only where it stands as a word: `age` is none in
-wage, dosage or mortgage. A label says more than a name does, so that it is asked first; what speaks of money, counts or
-scores is no trait of a person whatever else it names ("income by age"). The words stand in `column_words.toml`.
+Names are split where their writing changes (`patientId`, `PATIENT_ID` and `patient id` are two words, `address1` is a
+word and a number), and letters lose their accents. A term counts only as a whole word: wage, dosage and mortgage do not
+contain `age`. The label is consulted first, since it says more than the name. Words for money, counts or scores mean no
+trait of a person, whatever else stands beside them ("income by age"). The words are listed in `column_words.toml`.
 """
 
 import re
@@ -18,23 +18,22 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """Words that speak of one thing."""
+    """Words with one meaning."""
 
-    # What a column with these words is: a role of a plan, `unit` for a number of a cluster of the sample, or empty for
-    # what is none of them
+    # Role of a column with these words: a role of a plan, `unit` for the number of a sampling cluster, or empty
     role: str
-    words: re.Pattern[str]  # As a pattern that whole words match
-    letter: str = ""  # Of the identifiers of HIPAA (`identifiers.IDENTIFIERS`) that it is; empty for none
-    doubtful: bool = False  # True if the same words are used of other things
-    name: str = ""  # By which other modules know it; empty for most
+    words: re.Pattern[str]  # Pattern that matches whole words
+    letter: str = ""  # Letter of the HIPAA identifier (`identifiers.IDENTIFIERS`); empty for none
+    doubtful: bool = False  # True if the words also have other meanings
+    name: str = ""  # Name by which other modules refer to the term; empty for most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """Meaning of a column by its words."""
+    """Meaning of a column, and the words that show it."""
 
     term: Term
-    words: str  # That say so, as they stand in the text without accents and capitals
+    words: str  # The words that show it, without accents and capitals
     where: str  # `name` or `label`
 
     @property
@@ -43,7 +42,7 @@ class Meaning:
 
     @property
     def reason(self) -> str:
-        """For people."""
+        """The reason as a clause for readers: "its name says 'age'"."""
         return f"its {self.where} says '{self.words}'"
 
 
@@ -52,20 +51,20 @@ PARTS: Mapping[str, str] = CONTENT["parts"]
 
 
 def _term(entry: Mapping[str, Any]) -> Term:
-    """A term, with `<part>` in its words written out."""
+    """A term of the file, with each `<part>` in its words expanded."""
     words = re.sub(r"<(\w+)>", lambda part: PARTS[part[1]], "|".join(entry["words"]))
     return Term(**{**entry, "words": re.compile(rf"\b(?:{words})\b")})
 
 
 TERMS = tuple(map(_term, CONTENT["terms"]))
-"""From the narrowest to the widest: the first that a text holds decides."""
+"""Terms from the narrowest to the widest; the first that a text contains decides."""
 
 ALONE: Mapping[str, str] = {word: role for role, words in CONTENT["alone"].items() for word in words}
-"""Roles of words that say them only where they are the whole name or label."""
+"""Roles of words that count only if they are the whole name or label."""
 
 
 def words_in(text: str) -> str:
-    """The words of a name or a label, small, without accents and signs, with blanks between them."""
+    """The words of a name or label in lower case, without accents and signs, separated by blanks."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", _bare(text))
     return " ".join(re.findall(r"[a-z]+|\d+", split.lower()))
 
@@ -76,12 +75,12 @@ def _bare(text: str) -> str:
 
 
 def meaning(name: str, label: str = "") -> Meaning | None:
-    """Meaning of a column by its label, or else by its name; None if neither says anything."""
+    """Meaning of a column from its label, or else its name; None if neither contains a term."""
     return next(meanings(name, label), None)
 
 
 def meanings(name: str, label: str = "") -> Iterator[Meaning]:
-    """All that label and name of a column speak of, what decides first."""
+    """All meanings that the label and the name of a column contain, in order of precedence."""
     for where, text in (("label", words_in(label)), ("name", words_in(name))):
         if text in ALONE:
             whole = Term(role=ALONE[text], words=re.compile(text), letter="R" if text in PARTS["people"] else "")

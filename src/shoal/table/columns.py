@@ -1,8 +1,8 @@
-"""Columns of a frame from numbers: the way back of `shoal.table.cells`.
+"""Decoding of numbers into columns of a frame: the inverse of `shoal.table.cells`.
 
-A column gets the type that it came with where that can hold the values, and otherwise the nearest that can: whole
-numbers that noise took out of their type become wider, numbers with a fraction floats, new categories text. A type of
-pandas that knows no missing cell (bool, int64) becomes the one of pandas that does once a cell is missing.
+A column gets back its original type if that can hold the values, and otherwise the nearest that can: integers that
+noise moved out of the range of their type get a wider one, numbers with a fraction become floats, new categories become
+text. A type of pandas without missing cells (bool, int64) becomes its nullable counterpart once a cell is missing.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from shoal.table.frames import has_no
 from shoal.table.variable import Variable
 
 RESOLUTION = {"s": 1_000_000, "ms": 1000}
-"""Microseconds in a unit of time."""
+"""Microseconds in each unit of time."""
 
 WITHOUT_LIMITS = (nw.Int128,)
 WITHOUT_SIGN = (nw.UInt64, nw.UInt128)
-"""Types of integers that hold all whole numbers that a float64 holds exactly, or all of 0 or more."""
+"""Unsigned integer types that hold every non-negative integer that a float64 holds exactly."""
 
 
 def decode(
@@ -30,9 +30,9 @@ def decode(
 ) -> nw.Series[Any]:
     """The column that a variable stands for.
 
-    `like`: the column as it came, whose type is given back where it can hold the values; None for a new column.
-    `backend`: the library whose column it becomes, as narwhals names it. `decimals`: numbers are rounded to so many.
-    `labels`: categories of the original column: only these have cells of its type, others become text.
+    `like`: the original column, whose type is restored if it can hold the values; None for a new column. `backend`: the
+    library of the new column, as narwhals names it. `decimals`: decimals to which numbers are rounded. `labels`:
+    categories of the original column: only these keep its type, others become text.
     """
     if not variable.continuous:
         return _categories(variable, like, backend, labels)
@@ -45,14 +45,14 @@ def decode(
 
 
 def no_negative_zero(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Zeros of one sign: they are equal, but would be written differently."""
+    """The column with -0.0 replaced by 0.0: the two are equal, but would be written differently."""
     if not series.dtype.is_float() or has_no(series, lambda cells: (cells == 0.0) & np.signbit(cells)):
         return series
     return series.zip_with(~(series == 0.0).fill_null(False), series.abs())
 
 
 def _times(name: str, values: Floats, dtype: Any, backend: Any) -> nw.Series[Any]:
-    """Dates from days, stamps and spans from microseconds, rounded to what their type resolves."""
+    """Dates from days, time stamps and spans from microseconds, rounded to the resolution of their type."""
     missing = np.isnan(values)
     step = RESOLUTION.get(getattr(dtype, "time_unit", ""), 1)
     whole = (np.round(np.where(missing, 0, values) / step) * step).astype(np.int64)
@@ -83,7 +83,7 @@ def _numbers(name: str, values: Floats, like: nw.Series[Any] | None, backend: An
 
 
 def _fits(values: Floats, dtype: Any) -> bool:
-    """True if whole numbers fit into a type of integers; noise can take them out of it."""
+    """True if integers fit into an integer type; noise can move them out of its range."""
     if dtype in WITHOUT_LIMITS or not len(values):
         return True
     if dtype in WITHOUT_SIGN:
@@ -113,7 +113,7 @@ def _categories(
 def _with_missing(
     name: str, cells: Sequence[Any], like: nw.Series[Any] | None, dtype: Any, backend: Any
 ) -> nw.Series[Any]:
-    """Whole numbers or truth values of which some are missing."""
+    """Integers or truth values, some of which are missing, as a column."""
     if like is None or not like.implementation.is_pandas():
         return nw.new_series(name, cells, dtype, backend=backend)
     import pandas as pd

@@ -1,9 +1,9 @@
-"""Confidential columns as privacy models and partitions see them: in bins.
+"""Confidential columns in bins, as privacy models and partitions compare them.
 
-A confidential column becomes bins 0 to m - 1: the distinct values of a continuous column, the categories
-that occur of an ordinal one, both in ascending order; the categories of a nominal one, ordered so that each
-node of its hierarchy owns neighbouring leaves. A missing value is a value of its own: equal to other missing
-values, and as far from every value as two values can be.
+A confidential column becomes bins 0 to m - 1. The bins of a continuous column are its distinct values and those of an
+ordinal one its occurring categories, both ascending. The bins of a nominal column are its categories, ordered so that
+the leaves of each node of its hierarchy are adjacent. A missing value is a value of its own: equal to other missing
+values, and at the greatest distance from every other value.
 """
 
 from dataclasses import dataclass, replace
@@ -25,14 +25,14 @@ Distance = Literal["distinct", "rank", "equal", "hierarchical"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bins:
-    """One confidential column in bins."""
+    """A confidential column in bins."""
 
     name: str
     bins: Ints  # Shape (n,); -1 for a value missing in an ordered column
-    counts: Longs  # Shape (m,); of the whole table, where the column is a part of one
-    nodes: Ints  # Shape (height, m), height 0 for ordered bins: the tree over nominal ones
+    counts: Longs  # Shape (m,); records in each bin, of the whole table even if the column is a part of it
+    nodes: Ints  # Shape (height, m); the tree over nominal bins, with height 0 for ordered ones
     missing: int = 0  # Records without a value in an ordered column
-    spread: bool = False  # True if ordered bins are read as one place a record
+    spread: bool = False  # True if distances of ordered bins take each record as a rank of its own
 
     @property
     def m(self) -> int:
@@ -44,7 +44,7 @@ class Bins:
         return int(self.counts.sum()) + self.missing
 
     def table(self) -> emd.Distribution:
-        """The column's distribution, for distances from it."""
+        """The column's distribution over the whole table, ready for distances from it."""
         if len(self.nodes):
             return emd.Taxonomy(self.counts, self.nodes)
         return (emd.Spread if self.spread else emd.Ordered)(self.counts, self.missing)
@@ -56,9 +56,9 @@ class Bins:
 def binned(variable: Variable, distance: Distance = "distinct") -> Bins:
     """A column in bins under one of the distances.
 
-    Under "distinct" and "rank" ordered columns are ordered, and nominal ones follow their hierarchy where
-    they have one and equal distances where they have none. "equal" treats all columns as nominal without
-    hierarchy. "hierarchical" is as "distinct" and insists that every nominal column has a hierarchy.
+    Under "distinct" and "rank" continuous and ordinal columns are ordered; a nominal column follows its hierarchy, or
+    has equal distances if it has none. "equal" treats every column as nominal without a hierarchy. "hierarchical" is as
+    "distinct", and requires a hierarchy of every nominal column.
     """
     if variable.level == "nominal" or distance == "equal":
         return _nominal(variable, distance)
@@ -78,7 +78,7 @@ def binned(variable: Variable, distance: Distance = "distinct") -> Bins:
 
 
 def _distinct(values: NDArray[Any], whole: WholeColumn | None) -> tuple[NDArray[Any], NDArray[Any], Longs]:
-    """Distinct values in ascending order, where each record's stands among them, how often each occurs."""
+    """Distinct values ascending, the position of each record's value among them, and the count of each."""
     if whole is not None:
         return whole.places(values)
     if values.dtype.kind == "f":  # 0 and -0 are one value here, and so are all NaNs
@@ -104,7 +104,7 @@ def _nominal(variable: Variable, distance: Distance) -> Bins:
 
 
 def _leaf_order(variable: Variable, categories: list[Any]) -> tuple[NDArray[np.intp], Ints]:
-    """Leaves in an order in which every node of the hierarchy owns neighbours, and the nodes above them."""
+    """An order of the leaves in which those of every node are adjacent, and the nodes above them."""
     hierarchy = variable.hierarchy
     if hierarchy is None:
         raise DataError(f"Column '{variable.name}' has no hierarchy.")
@@ -126,11 +126,11 @@ def confidential_bins(records: Records, distance: Distance = "distinct") -> list
 
 
 def without_missing(records: Records) -> list[Bins]:
-    """All confidential columns in bins of categories, -1 for a missing value, which adds no diversity."""
+    """All confidential columns in bins of categories, with -1 for a missing value, which adds no diversity."""
     return [values_without_missing(records[name]) for name in records.confidential]
 
 
 def values_without_missing(variable: Variable) -> Bins:
-    """A column in bins of categories, -1 for a missing value."""
+    """A column in bins of categories, with -1 for a missing value."""
     column = binned(variable, "equal")
     return replace(column, bins=ints(np.where(variable.missing, -1, column.bins)))

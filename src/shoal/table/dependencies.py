@@ -1,33 +1,32 @@
-"""Cells that a table gives away itself: columns that determine the cells of other columns.
+"""Dependencies between columns, by which a table itself gives missing cells away.
 
 A column A *determines* a column B if no two records with the same cell of A have different cells of B, as a postcode
-does its region. Then a missing cell of B can be filled in wherever its cell of A stands beside a known cell of B.
+determines its region. Then a missing cell of B can be filled in wherever its cell of A occurs beside a known cell of B.
 
-That no exception is seen proves little where few were to be expected: in a table of four records nearly every column
-determines nearly every other. So the cells of B are imagined drawn at random, with the shares p_b that its values have.
-The m records with one value of A would then agree with probability sum p_b^m, and the product over the values of A is
-the chance that a table without any law would show no exception. Only where that is below `CHANCE` is one believed in.
-Columns that say which records belong to one household or one person need no such evidence, for everybody knows that
-their records share a good deal: for them it is enough that some unit has two known cells of B, and that all units that
-have two agree.
+The absence of exceptions proves little if few were to be expected: in a table of four records nearly every column
+determines nearly every other. So the cells of B are imagined drawn at random, with the shares p_b of its values. The m
+records with one value of A would then agree with probability sum p_b^m, and the product over the values of A is the
+chance that a table without any law shows no exception. A law is believed only if that chance is below `CHANCE`. Columns
+that say which records belong to one household or person need no such evidence, since their records are known to share
+much: for them it suffices that at least one unit has two known cells of B, and that all units with two agree.
 
-Nobody is stopped by one exception. A law *with exceptions* fills a missing cell in with the value that is most frequent
-among the known cells of B beside the same cell of A, where one value alone is. It is right in a visible pair, a record
-with both cells known, if the record has that value; only pairs whose cell of A stands in two pairs or more can tell.
-It is believed if it is right
+A single exception does not stop an intruder. A law *with exceptions* fills in a missing cell with the most frequent of
+the known cells of B beside the same cell of A, if that is unique. It is right in a visible pair (a record with both
+cells known) if the record has that value; only pairs whose cell of A occurs in two pairs or more can tell. It is
+believed if it is right
 
 - in all but a share of `EXCEPTIONS` of these pairs;
-- with at most half the errors of whoever names the most frequent value of B for every record (a lambda of 1/2 or more,
-  Goodman & Kruskal 1954), for where 96 % are equal every column is right in 96 %;
-- more often than chance would have it. Of the m records with one value of A, W = m - max_b n_b are exceptions, and for
-  0 < s < 1 the mean of s^W is at most sum_b (p_b + s (1 - p_b))^m. The least product of these over the values of A,
-  divided by s^w, bounds the chance of w exceptions or fewer (Chernoff 1952); for w = 0 and s -> 0 it is the one above.
+- with at most half the errors of always guessing the most frequent value of B (a lambda of 1/2 or more, Goodman &
+  Kruskal 1954), for if 96 % of the cells are equal every column is right in 96 %;
+- more often than by chance. Of the m records with one value of A, W = m - max_b n_b are exceptions, and for 0 < s < 1
+  the mean of s^W is at most sum_b (p_b + s (1 - p_b))^m. The least product of these over the values of A, divided by
+  s^w, bounds the chance of w exceptions or fewer (Chernoff 1952); for w = 0 and s -> 0 it is the one above.
 
 Columns of a table that was made from another may follow laws of that one though few cells are left to show it. Such a
-law needs no evidence (`shoal.table.laws`), only that the records do not contradict it (`bears`).
+law needs no evidence (`shoal.table.laws`); it suffices that the records do not contradict it (`bears`).
 
-What this leaves out, on purpose: determination by two columns together where neither does alone (but for arithmetic:
-`shoal.table.arithmetic`), and laws that hold in a part of the table only.
+Two kinds of law are left out on purpose: determination by two columns together but by neither alone (except for
+arithmetic: `shoal.table.arithmetic`), and laws that hold in a part of the table only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,25 +44,34 @@ from shoal.table.records import Records
 from shoal.vocabulary.errors import quoted
 
 CHANCE = 1e-6
-"""Below this the chance that no exception is seen counts as none: small beside one over the pairs of columns of a table
-(a thousand for 32 columns), so that a law that is none is hardly ever seen in any of them."""
+"""Chance of no exception below which a law is believed.
+
+It is small beside 1 over the number of pairs of columns of a table (a thousand for 32 columns), so that a false law is
+hardly ever believed in any of them.
+"""
 
 CHANCE_IN_UNITS = 1e-3
-"""The same for exceptions in units, which need no evidence where there is none: small beside one over the columns."""
+"""As `CHANCE`, for laws of units with exceptions: small beside 1 over the number of columns.
+
+Without exceptions such a law needs no evidence.
+"""
 
 LOG_CHANCE = float(log(CHANCE))
 
 EXCEPTIONS = {True: Fraction(1, 10), False: Fraction(1, 20)}
-"""Largest share of visible pairs in which a law may be wrong: of units, and of other columns."""
+"""Largest share of visible pairs in which a law may be wrong, for units (True) and other columns (False)."""
 
 UNITS = ("household", "identifier")
 """Roles of columns that say which records belong together."""
 
 HEAD = 4096
-"""Records looked at first: most columns contradict each other there already."""
+"""Number of records compared first: most pairs of columns contradict each other within them."""
 
 HALVINGS = np.arange(1, 21)
-"""The s of the bound are these powers of 1/2: a millionth is enough, for beyond it one exception costs all evidence."""
+"""Exponents of the powers of 1/2 tried as s in the bound.
+
+A millionth is small enough: for smaller s one exception outweighs all evidence.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +90,20 @@ class Completion:
     """A table with cells filled in."""
 
     records: Records
-    # For each dependency that filled something in: shape (n,), the cells of its column `on` that it filled
+    # Shape (n,) for each dependency that filled cells: the mask of the cells of its column `on` that it filled
     cells: dict[Dependency, Bools]
 
 
 class Dependencies:
-    """The laws by which columns of a table determine others, found when asked for.
+    """The laws by which columns of a table determine others, computed on request.
 
     Parameters
     ----------
     exceptions
-        Whether laws with exceptions count, too.
+        True if laws with exceptions count, too.
     also
-        Laws that need no evidence here, as they held in the table that this one was made from, with the number of
-        exceptions there; without exceptions they count only if there is none here, either.
+        Laws of the table that this one was made from, which need no evidence here, with their number of exceptions
+        there. A law without exceptions there counts as exact only if it has none here.
 
     Examples
     --------
@@ -122,11 +130,11 @@ class Dependencies:
 
     @cached_property
     def _codes(self) -> dict[str, Ints]:
-        """Equal numbers for equal cells of each column, -1 for missing ones."""
+        """Codes of each column: equal numbers for equal cells, -1 for missing ones."""
         return {v.name: v.codes() for v in self.records.variables}
 
     def of(self, name: str) -> list[Dependency]:
-        """The dependencies of a column: those without exceptions first, of these those of households and persons."""
+        """The dependencies of a column: exact ones first, and of these those of households and persons first."""
         others = sorted((v for v in self.records.variables if v.name != name), key=lambda v: v.role not in UNITS)
         units = {v.name: v.role in UNITS for v in others}
         codes, on = self._codes, self._codes[name]
@@ -140,7 +148,7 @@ class Dependencies:
         return [laws[by] for by in (*exact, *nearly)]
 
     def completed(self) -> Completion:
-        """The table with every missing cell filled in that another column determines, once."""
+        """The table with every missing cell filled in that another column determines, in one pass."""
         changed, cells = [], {}
         for name in self.records.names():
             variable = self.records[name]
@@ -159,16 +167,15 @@ class Dependencies:
 
 
 def gives_back(sources: Sequence[str], name: str) -> str:
-    """A law in words."""
+    """A law as a clause."""
     return f"{quoted(sources)} {'give' if len(sources) > 1 else 'gives'} '{name}' back"
 
 
 def shares_of_household(records: Records, name: str) -> Floats | None:
-    """Shape (n,); what each record counts where a household counts as one, for a column that households share.
+    """Shape (n,); weight of each record if every household counts as one, for a column it shares.
 
-    Members with a known cell share the household's one equally; a record without a household is one by itself.
-
-    Returns None where the column is not the same throughout households, or the table has none.
+    Members with a known cell have equal shares of the household's weight of 1; a record without a household is a
+    household of its own. Returns None if the column varies within households, or the table has none.
     """
     homes = records.names("household")
     if not homes or name in homes:
@@ -184,9 +191,8 @@ def shares_of_household(records: Records, name: str) -> Floats | None:
 def determines(by: Ints, on: Ints, *, unit: bool) -> bool:
     """True if the cells of one column determine those of another, without exception.
 
-    `by`, `on`, shape (n,): equal numbers from 0 for equal cells, -1 for missing ones, which say nothing; `unit`:
-    whether `by` says which records belong to one household or person, so that no evidence is needed but one unit with
-    two known cells.
+    `by`, `on`, shape (n,): equal numbers from 0 for equal cells, -1 for missing ones, which are ignored; `unit`: True
+    if `by` says which records belong to one household or person: then one unit with two known cells is evidence enough.
     """
     visible = (by >= 0) & (on >= 0)
     causes, effects = by[visible], on[visible]
@@ -211,7 +217,7 @@ def nearly_determines(by: Ints, on: Ints, *, unit: bool) -> bool:
 
 
 def exceptions_to(by: Ints, on: Ints, *, unit: bool) -> int | None:
-    """Exceptions to the law that the cells of one column determine those of another; None where it is not believed.
+    """Number of exceptions to the law that one column determines another; None if it is not believed.
 
     Parameters as of `determines`.
     """
@@ -221,7 +227,7 @@ def exceptions_to(by: Ints, on: Ints, *, unit: bool) -> int | None:
 
 
 def exceptions_seen(by: Ints, on: Ints) -> tuple[int, int]:
-    """Exceptions to a law, and the visible pairs that can tell; parameters as of `determines`."""
+    """Number of exceptions to a law, and of visible pairs that can tell; parameters as of `determines`."""
     visible = (by >= 0) & (on >= 0)
     sizes = np.bincount(by[visible])
     return _exceptions(by[visible], on[visible]), int(sizes[sizes > 1].sum())
@@ -230,20 +236,18 @@ def exceptions_seen(by: Ints, on: Ints) -> tuple[int, int]:
 def bears(there: int, wrong: int, telling: int, *, unit: bool) -> bool:
     """True if records do not contradict a law of the table that they were made from.
 
-    Where cells were only blanked and records left out there are never more exceptions than there; but a law that is
-    wrong in most of what can be seen is used by nobody.
-
-    `there`: exceptions in that table; `wrong`, `telling`: exceptions here, and the visible pairs that can tell; `unit`
-    as of `determines`.
+    Blanking cells and leaving out records never adds exceptions; but a law that is wrong in most of the visible pairs
+    is of no use to anybody. `there`: exceptions in that table; `wrong`, `telling`: exceptions here, and the visible
+    pairs that can tell; `unit` as of `determines`.
     """
     return wrong <= EXCEPTIONS[unit] * telling or (wrong <= there and 2 * wrong <= telling)
 
 
 def believed(sizes: Longs, times: Longs, counts: Longs, wrong: int, *, unit: bool) -> bool:
-    """True if so few exceptions make a law.
+    """True if the exceptions are few enough for a law.
 
-    `sizes`, `times`: how many visible pairs values of `by` have, and how many values have so many; `counts`: how often
-    each value of `on` occurs in these pairs; `wrong`: exceptions.
+    `sizes`, `times`: numbers of visible pairs that a value of `by` has, and how many values have each number; `counts`:
+    number of these pairs with each value of `on`; `wrong`: exceptions.
     """
     telling = int((sizes * times)[sizes > 1].sum())
     total, others = int(counts.sum()), int(counts.sum() - counts.max())
@@ -258,7 +262,7 @@ def chance_of(*, unit: bool) -> float:
 
 
 def log_chance(by: Ints, on: Ints) -> float:
-    """Logarithm of the chance that records equal on one column are equal on the other, were its cells drawn at random.
+    """Logarithm of the chance that records equal on one column would agree on another with random cells.
 
     `by`, `on`, shape (n,): equal numbers from 0 for equal cells.
     """
@@ -267,18 +271,16 @@ def log_chance(by: Ints, on: Ints) -> float:
 
 
 def log_chance_of(sizes: Longs, times: Longs, counts: Longs, wrong: int = 0) -> float:
-    """The same from how many values of `by` so many records have, and how often each value of `on` occurs; of as many
-    exceptions or fewer, a bound.
-    """
+    """As `log_chance`, from group sizes, their numbers and the counts of `on`; an upper bound if `wrong` > 0."""
     shares = counts[counts > 0] / counts.sum()
     return least_bound(sizes, times, shares, wrong)
 
 
 def least_bound(sizes: Longs, times: Longs, shares: Floats, wrong: int) -> float:
-    """Logarithm of a bound on the chance that at most so many records lack what is most frequent in their group.
+    """Logarithm of a bound on the chance of at most so many exceptions to the most frequent value of a group.
 
-    `sizes`, `times`: records of a group, and how many groups have so many. `shares`: of the records that have each of
-    the things that a group may have in common; they need not add up to 1.
+    `sizes`, `times`: records of a group, and the number of groups of that size. `shares`: share of the records with
+    each feature that a group may have in common; the shares need not add up to 1.
     """
     groups = [(int(size), int(time)) for size, time in zip(sizes, times) if size > 1]
     if not wrong:
@@ -293,7 +295,7 @@ def least_bound(sizes: Longs, times: Longs, shares: Floats, wrong: int) -> float
 
 
 def _log_of_total(logs: Floats) -> float:
-    """log of the sum of the exponentials."""
+    """Logarithm of the sum of the exponentials."""
     top = float(logs.max())
     return top + float(log(exp(logs - top).sum()))
 
@@ -306,7 +308,7 @@ def _agree(by: Ints, on: Ints) -> bool:
 
 
 def _exceptions(by: Ints, on: Ints) -> int:
-    """Records without the cell of `on` that is most frequent beside their cell of `by`; none is missing."""
+    """Number of records that lack the most frequent cell of `on` beside their cell of `by`; no cell is missing."""
     if not len(by):
         return 0
     pairs, sizes = classes([by, on], len(by))
@@ -316,16 +318,14 @@ def _exceptions(by: Ints, on: Ints) -> int:
 
 
 def most_frequent(by: Ints, on: Ints) -> dict[int, int]:
-    """For each cell of one column the most frequent cell of another beside it, where one alone is."""
+    """The most frequent cell of one column beside each cell of another, where it is unique."""
     donors = _donors(by, on)
     rows = np.flatnonzero(donors >= 0)
     return dict(zip(by[rows].tolist(), on[donors[rows]].tolist()))
 
 
 def _donors(by: Ints, on: Ints) -> Longs:
-    """Shape (n,); a record with the same cell of `by`, whose cell of `on` is the most frequent one beside it; -1 where
-    there is none, or several are as frequent.
-    """
+    """Shape (n,); a record with the same `by` and its most frequent `on`; -1 if there is none, or a tie."""
     visible = np.flatnonzero((by >= 0) & (on >= 0))
     donor = np.full(int(by.max(initial=-1)) + 2, -1, dtype=np.int64)  # the last entry is that of missing cells
     if not len(visible):

@@ -1,4 +1,4 @@
-"""Rows of a table that are equal: records that lack the same columns, are bound by the same rules."""
+"""Groups of equal rows, such as records that lack the same columns or are bound by the same rules."""
 
 from typing import TypeVar
 
@@ -12,13 +12,13 @@ Cell = TypeVar("Cell", bound=np.generic)
 
 
 def rows_by_number(numbers: Longs) -> list[Longs]:
-    """The rows that have each number, ascending, from the least number on."""
+    """The rows with each number, in ascending order; the groups are in the order of their numbers."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
 
 def patterns(table: NDArray[Cell]) -> list[tuple[NDArray[Cell], Longs]]:
-    """Each distinct row of truth values or whole numbers, shape (d,), and where it stands in the table (n, d)."""
+    """Each distinct row of truth values or integers, shape (d,), and its positions in the table (n, d)."""
     if not len(table):
         return []
     ids, _ = classes(list(table.T.astype(np.int64)), len(table))

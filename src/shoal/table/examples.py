@@ -1,4 +1,4 @@
-"""Example data that shoal makes itself: synthetic from the first digit to the last."""
+"""Synthetic example data."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The line that most points of two columns lie on, one of which was rounded and a few of which are wrong."""
+"""Fit of a line through most points of two columns, one of them rounded and a few of its values wrong."""
 
 import math
 
@@ -8,24 +8,24 @@ from shoal.kernels.arrays import Floats
 from shoal.table.dependencies import EXCEPTIONS
 
 FEWEST = 8
-"""Records in which all columns of a law must be known: with fewer none is below the chance that is asked for."""
+"""Fewest records with all columns of a law known; with fewer none has a chance as low as required."""
 
 DIGITS = range(1, 8)
-"""Significant digits of a slope that is called round."""
+"""Significant digits of a slope that counts as round."""
 
 NEAR = 0.01
-"""Relative distance up to which a round slope is tried in place of the fitted one."""
+"""Relative distance within which round slopes are tried in place of the fitted one."""
 
 HALVES = 1e-6
-"""Share of a step by which residuals miss a whole one that are not both ends of it."""
+"""Share of a step by which residuals fall short of a whole one if they are not at both of its ends."""
 
 
 def fitted_line(x: Floats, y: Floats, half: float) -> tuple[float, float] | None:
-    """Slope and offset of the line most points lie on within rounding; None where there is none that rises or falls.
+    """Slope and offset of the line on which most points lie up to rounding; None if it would be flat.
 
-    The median of the slopes between points half the sample apart (Theil 1950, the incomplete method), least squares on
-    the points near that line, and then of this slope and round ones near it, as 1 or 1 / 2.54, the one that is right
-    most often.
+    The slope is the median of the slopes between points half the sample apart (Theil 1950, the incomplete method),
+    refined by least squares on the points near that line. Of this slope and the round ones near it, such as 1 or 1 /
+    2.54, the one that is right most often is taken.
     """
     order = np.argsort(x, kind="stable")
     x, y = x[order], y[order]
@@ -54,7 +54,7 @@ def fitted_line(x: Floats, y: Floats, half: float) -> tuple[float, float] | None
 
 
 def _round_slopes(slope: float) -> list[float]:
-    """Slopes near one, of one significant digit and more, or so many of their inverses; last the slope itself."""
+    """Slopes near one, with few significant digits or with inverses that have few; last the slope itself."""
     slopes = [float(f"{slope:.{digits}g}") for digits in DIGITS]
     inverses = [1 / float(f"{1 / slope:.{digits}g}") for digits in DIGITS]
     candidates = [candidate for pair in zip(slopes, inverses) for candidate in pair]
@@ -63,9 +63,9 @@ def _round_slopes(slope: float) -> list[float]:
 
 
 def _offset(residuals: Floats, half: float) -> tuple[float, int]:
-    """The middle of the most residuals that rounding can explain, and how many they are.
+    """The middle of the largest set of residuals that rounding can explain, and its size.
 
-    They lie in less than a step, or in one whole step where halves were rounded up and down, and too few do.
+    Its width is less than a step; or one whole step, as halves rounded up and down give, if too few lie within less.
     """
     ordered = np.sort(residuals)
     for width in (2 * half * (1 - HALVES), 2 * half):

@@ -1,10 +1,10 @@
-"""A frame with nothing in it but its cells, in types that everything here can compute with.
+"""Frames reduced to their cells, in types that the package can compute with.
 
-What a frame carries beside its cells goes wherever the frame goes, into files above all, and no column of the plan
-gave it a role: the index of a pandas frame (names of people, or the order of the records before they were
-shuffled), its `attrs`, the metadata of an Arrow table, and the categories of which no cell is left (a diagnosis that
-was suppressed still stands in the dictionary of its column). Two ways to be missing in one column, null and
-not-a-number, are written differently and so tell records apart that count as equal; null is left.
+Whatever a frame carries beside its cells travels with it, above all into files, and no column of the plan gave it a
+role: the index of a pandas frame (names of people, or the order of the records before they were shuffled), its `attrs`,
+the metadata of an Arrow table, and categories that no cell has any more (a suppressed diagnosis still stands in its
+column's dictionary). Two kinds of missing cell in one column, null and not-a-number, are written differently and so
+tell records apart that count as equal; only null is kept.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from shoal.vocabulary.errors import DataError
 
 
 def plain_types(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """The same cells, those of Arrow's rarer types in the usual one: views of text, halves, dictionaries of anything.
+    """The same cells, with Arrow's rarer types (views, half floats, dictionaries) cast to the usual ones.
 
     Raises DataError if the cells of a column do not fit into the usual type.
     """
@@ -42,7 +42,7 @@ def plain_types(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def _plain_type(kind: Any) -> Any:
-    """The usual type for the cells of a rarer one of Arrow's."""
+    """The usual type for a rarer one of Arrow."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
@@ -88,7 +88,7 @@ def nanoseconds(times: nw.Series[Any]) -> Longs:
 
 
 def ways_of_missing(series: nw.Series[Any]) -> Ints | None:
-    """Shape (n,); 0 for a null, from 1 the ways to be not a number, by their bits; None unless there are several."""
+    """Shape (n,); 0 for null, from 1 the different bit patterns of not-a-number; None if there is one kind only."""
     if not series.dtype.is_float() or has_no(series, np.isnan):
         return None
     values = np.asarray(series.cast(nw.Float64).fill_null(0.0).to_numpy(), dtype=np.float64)
@@ -102,15 +102,15 @@ def ways_of_missing(series: nw.Series[Any]) -> Ints | None:
 
 
 def has_no(series: nw.Series[Any], strange: Callable[[Floats], Any]) -> bool:
-    """True if a glance shows that no cell of a column of floats is strange; a missing cell counts as not-a-number.
+    """True if it is certain, without a conversion, that no cell of a float column is `strange`.
 
-    Only columns of polars show their cells without work; others are not looked at.
+    A missing cell counts as not-a-number. Only polars columns are looked at; for others the result is False.
     """
     return series.implementation.is_polars() and not strange(series.to_numpy()).any()
 
 
 def only_whole_numbers(series: nw.Series[Any]) -> bool:
-    """True if all known cells of a column of floats are whole numbers small enough to be exact integers."""
+    """True if all known cells of a float column are integers small enough to be exact."""
     present = series.drop_nulls()
     if not series.dtype.is_float() or not len(present):
         return False
@@ -118,7 +118,7 @@ def only_whole_numbers(series: nw.Series[Any]) -> bool:
 
 
 def strip_metadata(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """The same cells, and neither index, attributes, metadata nor categories that no cell has."""
+    """The same cells without index, attributes, metadata, and categories that no cell has."""
     columns = [_stripped_column(frame.get_column(name)) for name in frame.columns]
     native = (frame.with_columns(*columns) if columns else frame).to_native()
     if frame.implementation.is_pandas_like():

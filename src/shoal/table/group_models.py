@@ -1,4 +1,4 @@
-"""Fitted models that a partition hands on to a replacement beside its groups."""
+"""Fitted models that a partition passes to a replacement beside its groups."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from shoal.table.records import Records
 class Centres:
     """Centres of the groups of a fuzzy partition, in the columns' own units."""
 
-    columns: Mapping[str, NDArray[Any]]  # For each column shape (G,): values, or codes into its categories
+    columns: Mapping[str, NDArray[Any]]  # Shape (G,) for each column: values, or codes into its categories
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassModel:
-    """Fitted latent classes, as a partition hands them to the draw."""
+    """Fitted latent classes, as a partition passes them to the replacement that draws from them."""
 
     groups: int  # Number of groups of the partition this model belongs to
     columns: tuple[str, ...]  # Categorical columns
@@ -32,7 +32,7 @@ class ClassModel:
     by_group: bool  # True if class g is the partition's group g; if not, a record's class is drawn by its covariates
 
     def classes(self, released: Records, original: Records, labels: Ints, rng: np.random.Generator) -> Ints:
-        """Shape (n,); the class each record is drawn from."""
+        """Shape (n,); the class from which each record is drawn."""
         if self.by_group:
             return labels
         x = np.column_stack([np.ones(len(released)), released.matrix_like(original, self.covariates)])

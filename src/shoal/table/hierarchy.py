@@ -1,11 +1,11 @@
 """Generalisation hierarchies of categorical columns.
 
-A hierarchy gives every leaf (a value as it stands in the data) its path of ever coarser labels up to a
-common root. All paths have the same length; a value that stays the same on the way up repeats its label.
-A cell whose label stands for u of the v leaves loses (u - 1) / (v - 1) (normalised certainty penalty, Xu et al. 2006):
-0 at a leaf, 1 at the root. The squared distance of two leaves is what both lose at their nearest common ancestor. It is
-an ultrametric, so it can be embedded exactly in Euclidean space (`embedding`): each node below the root gets a
-coordinate, whose square, at the leaves under it, is half of what is lost by the step from it to its parent.
+A hierarchy gives every leaf (a value as it stands in the data) its path of ever coarser labels up to a common root. All
+paths have the same length; a value that stays the same on the way up repeats its label. A cell whose label stands for u
+of the v leaves loses (u - 1) / (v - 1) (normalised certainty penalty, Xu et al. 2006): 0 at a leaf, 1 at the root. The
+squared distance of two leaves is the loss at their nearest common ancestor. This is an ultrametric, so it can be
+embedded exactly in Euclidean space (`embedding`): each node below the root has a coordinate, whose square, at the
+leaves under it, is half of the loss added by the step from it to its parent.
 """
 
 import csv
@@ -27,10 +27,10 @@ from shoal.table.yaml_text import parse_yaml
 from shoal.vocabulary.errors import SchemaError, plural
 
 SEPARATOR = " | "
-"""Between the values of a label that is a set of them."""
+"""Separator of the values in a label that stands for a set of values."""
 
 YAML = (".yaml", ".yml")
-"""Endings of files that hold a tree."""
+"""Endings of files with a tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Hierarchy:
     Parameters
     ----------
     paths
-        For each leaf its labels from level 0 (the leaf itself) to the root; all of equal length >= 2.
+        Labels of each leaf from level 0 (the leaf itself) to the root; all paths of equal length >= 2.
     """
 
     paths: tuple[tuple[str, ...], ...]
@@ -58,7 +58,7 @@ class Hierarchy:
 
     @property
     def width(self) -> int:
-        """Coordinates of a point of `embedding`."""
+        """Number of coordinates of a point of `embedding`."""
         return sum(len({path[level] for path in self.paths}) for level in range(self.height))
 
     @property
@@ -67,7 +67,7 @@ class Hierarchy:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a file: a tree as in `from_nested` from one whose name ends in .yaml, else rows as in `from_csv`."""
+        """Read a file: a tree as in `from_nested` if its name ends in .yaml or .yml, else rows as in `from_csv`."""
         return cls(rows_in(path))
 
     @classmethod
@@ -90,23 +90,23 @@ class Hierarchy:
 
     @classmethod
     def from_masking(cls, values: Iterable[Any], side: Side = "right") -> Self:
-        """Codes of which one more character is masked at each level: 08021, 0802*, 080**, ..., *.
+        """Codes with one more character masked at each level: 08021, 0802*, 080**, ..., *.
 
         Parameters
         ----------
         side
-            Where masking begins. Shorter codes are taken to have blanks on that side.
+            Side on which masking begins; shorter codes are padded with blanks there.
         """
         return cls(tuple(builders.masking(value_labels(values), side)))
 
     @classmethod
     def from_prefix(cls, values: Iterable[Any], lengths: Sequence[int]) -> Self:
-        """Codes under their first so many characters, the others masked: with 3 and 1, 08021, 080**, 0****, *.
+        """Codes under their first characters, the others masked: with 3 and 1, 08021, 080**, 0****, *.
 
         Parameters
         ----------
         lengths
-            Characters that are kept at level 1, 2, ..., falling.
+            Number of characters kept at level 1, 2, ..., falling.
         """
         return cls(tuple(builders.prefix(value_labels(values), lengths)))
 
@@ -117,18 +117,18 @@ class Hierarchy:
 
     @classmethod
     def from_order(cls, values: Iterable[Any], sizes: Sequence[int]) -> Self:
-        """Values in their given order under groups of neighbours, as many a group as each size says.
+        """Values in their given order, under groups of neighbours of the given sizes.
 
         Parameters
         ----------
         sizes
-            Values of a group at level 1, 2, ...; each a multiple of the one before.
+            Number of values in a group at level 1, 2, ...; each a multiple of the one before.
         """
         return cls(tuple(builders.order(value_labels(values), sizes)))
 
     @classmethod
     def from_rounding(cls, values: Iterable[float], bases: Sequence[float]) -> Self:
-        """Numbers under their rounding to multiples of each base in turn, what was rounded before being rounded again.
+        """Numbers under their multiples of each base in turn, each level rounded from the one below.
 
         Halves are rounded up. Each base is a multiple of the one before.
         """
@@ -136,14 +136,14 @@ class Hierarchy:
 
     @classmethod
     def from_frequency(cls, values: Iterable[Any], least: Sequence[int], other: str = "other") -> Self:
-        """Values under `other` as soon as fewer records than a level asks for have them.
+        """Values under `other` from the first level on that requires more records than they have.
 
         Parameters
         ----------
         values
-            A column, of which it counts how often each value stands in it, or a mapping of values to such counts.
+            A column, whose values are counted, or a mapping of values to their counts.
         least
-            Records that a value needs to keep its name at level 1, 2, ..., rising.
+            Number of records that a value needs to keep its name at level 1, 2, ..., rising.
         """
         return cls(tuple(builders.frequency(builders.counted(values), least, other)))
 
@@ -154,26 +154,26 @@ class Hierarchy:
         Parameters
         ----------
         tiers
-            Values, or lists of equally important ones, the most important first. What no tier names becomes `other` at
+            Values, or lists of equally important ones, the most important first. Values in no tier become `other` at
             level 1, the last tier at level 2, and so on; the first keeps its names up to the root.
         """
         return cls(tuple(builders.priority(value_labels(values), tiers, other)))
 
     def as_csv(self) -> str:
-        """The text of a file as ARX has it: one row a leaf, level 0 first, separated by `;`, no header."""
+        """The hierarchy in the CSV format of ARX: one row a leaf, level 0 first, separated by `;`, no header."""
         lines = StringIO()
         csv.writer(lines, delimiter=";", lineterminator="\n").writerows(self.paths)
         return lines.getvalue()
 
     def to_csv(self, path: str | Path) -> None:
-        """Write a file as ARX has it (`as_csv`)."""
+        """Write a file in the CSV format of ARX (`as_csv`)."""
         Path(path).write_text(self.as_csv(), encoding="utf-8")
 
     def missing(self, values: Iterable[Any]) -> tuple[str, ...]:
-        """Those of `values` that are no leaves, each once, in order of appearance; numbers as categories are written.
+        """Values that are no leaves, each once, in order of appearance; numbers as categories write them.
 
-        For whoever holds the data: the values stand in no message, log or report. Empty cells need no leaf and are
-        left out.
+        The method is for the holder of the data: the values stand in no message, log or report. Empty cells need no
+        leaf and are left out.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Hierarchy:
         return tuple(dict.fromkeys(label for label in labels if label not in self._row))
 
     def codes(self, categories: Sequence[str]) -> Ints:
-        """The row in `paths` of each category; categories that are no leaves are an error with their number."""
+        """The row in `paths` of each category. Raises SchemaError, with their number, if some are no leaves."""
         missing = self.missing(categories)
         if missing:
             raise SchemaError(
@@ -197,17 +197,19 @@ class Hierarchy:
         return np.array([self._row[category] for category in categories], dtype=np.int32)
 
     def check_cells(self, categories: Sequence[str]) -> None:
-        """Refuse categories that a column with this hierarchy cannot have: those that are no leaves."""
+        """Refuse categories that a column with this hierarchy cannot have, namely those that are no leaves."""
         self.codes(categories)
 
     @property
     def of_labels(self) -> "HierarchyOfLabels":
-        """The same for a column in which a step may have put labels of any level."""
+        """The same hierarchy, for a column whose cells may be labels of any level."""
         return HierarchyOfLabels(self.paths)
 
     def nodes(self) -> dict[str, frozenset[int]]:
-        """For each label, of whatever level, the rows in `paths` of the leaves under it; of one that names several
-        nodes those of all."""
+        """The rows in `paths` of the leaves under each label.
+
+        A label that names several nodes has the leaves of all of them.
+        """
         rows: dict[str, set[int]] = {}
         for row, path in enumerate(self.paths):
             for label in path:
@@ -215,18 +217,18 @@ class Hierarchy:
         return {label: frozenset(under) for label, under in rows.items()}
 
     def level_codes(self, level: int) -> tuple[Ints, tuple[str, ...]]:
-        """For each leaf the code of its label at `level`, and the labels in order of first appearance."""
+        """The code of each leaf's label at `level`, and the labels in order of first appearance."""
         labels: dict[str, int] = {}
         codes = np.array([labels.setdefault(path[level], len(labels)) for path in self.paths], dtype=np.int32)
         return codes, tuple(labels)
 
     def losses(self) -> Floats:
-        """Shape (height + 1, leaves); what a cell of each leaf loses by its label at each level, in [0, 1]."""
+        """Shape (height + 1, leaves); loss of a cell of each leaf by its label at each level, in [0, 1]."""
         codes = [self.level_codes(level)[0] for level in range(self.height + 1)]
         return (np.array([np.bincount(row)[row] for row in codes]) - 1) / max(len(self.paths) - 1, 1)
 
     def embedding(self) -> Floats:
-        """Points, one per leaf, whose squared Euclidean distance is what is lost at the nearest common ancestor."""
+        """Points, one per leaf, whose squared Euclidean distance is the loss at the nearest common ancestor."""
         losses, blocks = self.losses(), []
         for level in range(self.height):
             codes, labels = self.level_codes(level)
@@ -237,7 +239,7 @@ class Hierarchy:
 
 
 class HierarchyOfLabels(Hierarchy):
-    """A hierarchy whose column may hold labels of any level, for steps before made them of the leaves."""
+    """A hierarchy whose column may hold labels of any level, left there by earlier steps."""
 
     __slots__ = ()
 
@@ -248,7 +250,7 @@ class HierarchyOfLabels(Hierarchy):
 
 
 def rows_in(path: str | Path) -> tuple[tuple[str, ...], ...]:
-    """The rows of a file, whatever is wrong with them."""
+    """The rows of a hierarchy file, without a check of what they say."""
     if Path(path).suffix.lower() not in YAML:
         return _csv_rows(path)
     source = f"Hierarchy file '{path}'"

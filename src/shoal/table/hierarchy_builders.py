@@ -1,9 +1,9 @@
-"""Paths of ever coarser labels from the values of a column: what the builders of `Hierarchy` share out.
+"""Builders of the paths of a hierarchy from the values of a column.
 
-Every builder takes values, each once and written as categories are, and gives the path of each from the value itself to
-the root. Where a label follows from the value alone (intervals, rounding, codes, days, a list of priorities), a label
-of a higher level may be given in place of a value: its path repeats it up to its own level, so that the tree of a
-released column can be made from its labels.
+Every builder takes values, each once and written as categories are, and returns the path of each from the value itself
+to the root. If labels follow from the value alone (intervals, rounding, codes, days, priorities), a label of a higher
+level may be given in place of a value: its path repeats it up to its own level. So the tree of a released column can be
+made from the labels in it.
 """
 
 import re
@@ -21,7 +21,7 @@ ROOT = "*"
 """The label that stands for every value."""
 
 ROUNDING = 1e-12
-"""Share of a ratio by which rounding may have moved it off a whole number."""
+"""Relative error of a quotient up to which it counts as a whole number."""
 
 Path = tuple[str, ...]
 Unit = Literal["month", "quarter", "year", "decade"]
@@ -34,34 +34,34 @@ SPANS: Mapping[str, re.Pattern[str]] = {
     "year": re.compile(r"(\d{4})"),
     "decade": re.compile(r"(\d{3}0)s"),
 }
-"""Spans of time from the shortest, as their labels are written."""
+"""Patterns of the labels of time spans, from the shortest."""
 
 
 def value_label(value: Any) -> str:
-    """A cell as a category is written."""
+    """A cell in the form of a category."""
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return number_label(float(value)) if number else str(value)
 
 
 def number_label(value: float) -> str:
-    """A number as a category is written: integers without a decimal point."""
+    """A number in the form of a category: integers without a decimal point."""
     return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 def value_labels(values: Iterable[Any]) -> list[str]:
-    """Distinct values as categories are written, in order of appearance; empty cells need no leaf."""
+    """Distinct values in the form of categories, in order of appearance; empty cells are left out."""
     return list(dict.fromkeys(value_label(value) for value in values if value is not None and value == value))
 
 
 def intervals(values: Iterable[float], widths: Sequence[float], origin: float) -> list[Path]:
-    """Under intervals `[low, high)` of growing width."""
+    """Paths under intervals `[low, high)` of growing width."""
     check_multiples(widths, "Interval widths")
     distinct = dict.fromkeys(map(float, values))
     return [(number_label(x), *(_interval(x, width, origin) for width in widths), ROOT) for x in distinct]
 
 
 def rounding(values: Iterable[float], bases: Sequence[float]) -> list[Path]:
-    """Under multiples of each base in turn, what was rounded before being rounded again; halves up."""
+    """Paths under multiples of each base in turn, each level rounded from the one below; halves up."""
     check_multiples(bases, "Bases of rounding")
     paths = []
     for value in dict.fromkeys(map(float, values)):
@@ -74,7 +74,7 @@ def rounding(values: Iterable[float], bases: Sequence[float]) -> list[Path]:
 
 
 def masking(codes: Iterable[str], side: Side) -> list[Path]:
-    """One more character masked at each level; shorter codes have blanks on the side where masking begins."""
+    """Paths with one more character masked at each level; shorter codes are padded where masking begins."""
     if side not in get_args(Side):
         raise SchemaError("A code is masked from the left or from the right; say masking: left or masking: right.")
     codes = list(codes)
@@ -89,14 +89,14 @@ def masking(codes: Iterable[str], side: Side) -> list[Path]:
 
 
 def prefix(codes: Iterable[str], lengths: Sequence[int]) -> list[Path]:
-    """Under their first so many characters, the others masked: 08021, 080**, 0****."""
+    """Paths under the first characters, the others masked: 08021, 080**, 0****."""
     if not _falling(lengths) or lengths[-1] < 1:
         raise SchemaError("Lengths of prefixes must be a list of whole numbers above 0 that falls, as in [3, 2, 1].")
     return [(code, *(code[:n] + "*" * (len(code) - n) for n in lengths), ROOT) for code in codes]
 
 
 def dates(days: Iterable[str], units: Sequence[Unit]) -> list[Path]:
-    """Under spans of time; `units` from the shortest to the longest."""
+    """Paths under time spans; `units` from the shortest to the longest."""
     order = list(get_args(Unit))
     if not isinstance(units, (list, tuple)) or not units:
         raise SchemaError(f"Units of dates must be a list of some of {', '.join(order)}.")
@@ -109,7 +109,7 @@ def dates(days: Iterable[str], units: Sequence[Unit]) -> list[Path]:
 
 
 def order(values: Sequence[str], sizes: Sequence[int]) -> list[Path]:
-    """Under groups of so many neighbours in their given order."""
+    """Paths under groups of neighbours in the given order."""
     check_multiples(sizes, "Sizes of groups", whole=True)
 
     def group(place: int, size: int) -> str:
@@ -121,17 +121,17 @@ def order(values: Sequence[str], sizes: Sequence[int]) -> list[Path]:
 
 
 def frequency(counts: Mapping[str, int], least: Sequence[int], other: str) -> list[Path]:
-    """Under `other` as soon as fewer records than a level asks for have them."""
+    """Paths under `other` from the first level on that requires more records than a value has."""
     if not _falling(least, sign=-1):
         raise SchemaError(
-            "What a value needs to keep its name must rise from level to level: whole numbers, as [5, 20]."
+            "The records that a value needs to keep its name must be a list of rising whole numbers, as in [5, 20]."
         )
     _check_other(other, counts)
     return [(name, *(name if count >= needed else other for needed in least), ROOT) for name, count in counts.items()]
 
 
 def priority(values: Iterable[str], tiers: Sequence[Any], other: str) -> list[Path]:
-    """Under `other`: what no tier names at level 1, the last tier at level 2, and so on to the second."""
+    """Paths under `other`: values in no tier at level 1, the last tier at level 2, and so on to the second tier."""
     if not isinstance(tiers, (list, tuple)) or not tiers:
         raise SchemaError("Priorities must be a list of values, or of lists of equal ones, the most important first.")
     named = [value_labels(tier if isinstance(tier, (list, tuple)) else [tier]) for tier in tiers]
@@ -151,7 +151,7 @@ def counted(values: Iterable[Any]) -> Mapping[str, int]:
 
 
 def check_multiples(steps: Sequence[float], what: str, *, whole: bool = False) -> None:
-    """Refuse what is no list of numbers above 0, each a multiple of the one before."""
+    """Refuse anything but a list of positive numbers, each a multiple of the one before."""
     kinds = int if whole else (int, float)
     if not _list_of(steps, kinds) or not all(0 < step < float("inf") for step in steps):
         raise SchemaError(f"{what} must be a list of {'whole ' * whole}numbers above 0.")
@@ -161,14 +161,14 @@ def check_multiples(steps: Sequence[float], what: str, *, whole: bool = False) -
 
 
 def _list_of(numbers: Any, kinds: Any) -> bool:
-    """True for a list of numbers that is not empty."""
+    """True for a non-empty list of numbers."""
     if not isinstance(numbers, (list, tuple)) or not numbers:
         return False
     return all(isinstance(n, kinds) and not isinstance(n, bool) for n in numbers)
 
 
 def _falling(numbers: Any, sign: int = 1) -> bool:
-    """True for a list of whole numbers that fall, or, with a sign of -1, rise."""
+    """True for a list of integers that fall, or, with `sign` -1, rise."""
     return _list_of(numbers, int) and all(
         sign * number > sign * following for number, following in zip(numbers, numbers[1:])
     )
@@ -180,7 +180,7 @@ def _check_other(other: str, values: Iterable[str]) -> None:
 
 
 def span_of(label: str) -> tuple[str, int, int] | None:
-    """Kind, year and last month of a span of time as `dates` writes it; None for any other label."""
+    """Kind, year and last month of a time span as `dates` writes it; None for any other label."""
     for span, pattern in SPANS.items():
         if match := pattern.fullmatch(label):
             year, part = int(match[1]), int((*match.groups(), 1)[1])
@@ -192,7 +192,7 @@ def span_of(label: str) -> tuple[str, int, int] | None:
 
 
 def _spans(label: str, units: Sequence[Unit]) -> list[str]:
-    """The spans that a day, or a span of time itself, lies in."""
+    """The time spans that contain a day or a shorter span."""
     read = span_of(label)
     if read is None:
         raise SchemaError("A hierarchy of dates is for days written YYYY-MM-DD, and some values are not.")
@@ -215,10 +215,10 @@ def _interval(value: float, width: float, origin: float) -> str:
 
 
 def _whole(ratio: float) -> int | None:
-    """The whole number that a ratio of decimals stands for: 0.3 / 0.1 is 2.9999999999999996."""
+    """The integer that a quotient of decimals stands for (3 for 0.3 / 0.1); None if it is none."""
     return round(ratio) if abs(ratio - round(ratio)) <= ROUNDING * abs(ratio) else None
 
 
 def _edge(value: float) -> str:
-    """An interval's end, without the digits that rounding adds: 3 x 0.1 is 0.30000000000000004."""
+    """An interval's end without the digits that float arithmetic adds (0.3 for 3 x 0.1)."""
     return number_label(value if float(value).is_integer() else float(f"{value:.15g}"))

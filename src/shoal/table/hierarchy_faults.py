@@ -1,6 +1,6 @@
-"""Faults of rows of labels that are to be a hierarchy, and cautions about hierarchies.
+"""Faults that keep rows of labels from being a hierarchy, and cautions about hierarchies.
 
-Whoever holds the file is shown the rows and labels concerned (`shoal hierarchy check`); messages name rows only, for a
+`shoal hierarchy check` shows the holder of the file the rows and labels concerned; messages name rows only, since a
 label may be a cell.
 """
 
@@ -12,22 +12,22 @@ from shoal.table.hierarchy_builders import ROOT
 from shoal.vocabulary.errors import SchemaError
 
 MOST_LEVELS = 100
-"""Levels of a hierarchy; those in use have less than ten."""
+"""Most levels of a hierarchy; those in use have less than ten."""
 
 MOST_ROWS = 5
-"""Rows that a message names."""
+"""Most rows that a message names."""
 
 Paths = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that keeps rows from being a hierarchy."""
+    """A fault that keeps rows from being a hierarchy."""
 
-    rule: str  # The rule that is broken, and how
+    rule: str  # The broken rule, and how it is broken
     rows: tuple[int, ...] = ()  # The rows concerned, from 1
-    labels: tuple[str, ...] = ()  # The labels concerned; for whoever holds the file
-    mend: str = ""  # What to do
+    labels: tuple[str, ...] = ()  # The labels concerned, for the holder of the file only
+    mend: str = ""  # The remedy
 
     def __str__(self) -> str:
         where = f" ({in_rows(self.rows)})" if self.rows else ""
@@ -43,19 +43,19 @@ def in_rows(rows: Sequence[int]) -> str:
 
 
 def rooted(paths: Paths) -> tuple[tuple[str, ...], ...]:
-    """The paths with a common root above them where they have none."""
+    """The paths, with a common root added if they have none."""
     return tuple(paths) if len({path[-1] for path in paths}) == 1 else tuple((*path, ROOT) for path in paths)
 
 
 def faults(paths: Paths) -> list[Fault]:
-    """All that keeps some rows, from the leaf to the top, from being a hierarchy."""
+    """All faults of rows of labels, each row from the leaf to the top."""
     if not paths:
         return [Fault("A hierarchy needs at least one leaf; got none")]
     return _of_lengths(paths) or [*_blanks(paths), *_repeated(paths), *_double_parents(rooted(paths))]
 
 
 def check(paths: Paths) -> None:
-    """Refuse rows that are no hierarchy. Raises SchemaError with the first fault, and how many others there are."""
+    """Raise SchemaError, with the first fault and the number of others, if rows are no hierarchy."""
     if problems := faults(paths):
         more = f" {len(problems) - 1:,} more of this or another kind: see shoal hierarchy check." * (len(problems) > 1)
         raise SchemaError(f"{problems[0]}{more}")
@@ -87,7 +87,7 @@ def _of_lengths(paths: Paths) -> list[Fault]:
 
 
 def _blanks(paths: Paths) -> list[Fault]:
-    """Labels that are blank: a value that is an empty text may be a leaf, but no label above one."""
+    """Blank labels. An empty text may be a leaf, but no label above one."""
     problems = []
     for level in range(1, len(paths[0])):
         if rows := tuple(row for row, path in enumerate(paths, 1) if not path[level].strip()):
@@ -129,9 +129,9 @@ def _double_parents(paths: Paths) -> list[Fault]:
 
 
 def cautions(paths: Paths, counts: Mapping[str, int] | None = None) -> list[Fault]:
-    """Features that a hierarchy may have but that are seldom meant.
+    """Features that are allowed in a hierarchy but rarely intended.
 
-    `counts`: how many records have each value, where there is a table.
+    `counts`: number of records with each value, if there is a table.
     """
     problems = [
         Fault(f"Level {level + 1} tells apart as much as level {level}", mend="Take one of them out.")

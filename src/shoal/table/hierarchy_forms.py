@@ -1,6 +1,6 @@
-"""Forms in which a plan describes a hierarchy, and the hierarchies that they mean.
+"""Forms in which a plan describes a hierarchy, and construction of the hierarchies.
 
-    hierarchy: towns.csv                      rows as ARX has them; towns.yaml: a tree
+    hierarchy: towns.csv                      rows in the format of ARX; towns.yaml: a tree
     hierarchy: {nested: {south: [Arles, Evora], north: [Bonn]}}
     hierarchy: {intervals: [5, 10, 50]}       numbers
     hierarchy: {rounding: [5, 10]}
@@ -9,10 +9,10 @@
     hierarchy: {dates: [month, year]}         days
     hierarchy: {priority: [Bonn, [Arles, Evora]]}
 
-A file, a tree and paths have leaves of their own. The other forms are built from the values of the column; since a
-label follows from the value alone, they are built of a released column from its labels, so that whoever has the release
-and the plan can prove what is required. Two more need the whole table (`order`, `frequency`): they are built once, by
-`shoal hierarchy build` or from Python, and named as a file.
+A file, a tree and paths list their leaves. The other forms are built from the values of the column. Since each label
+follows from the value alone, they can also be built from the labels of a released column, so that anyone with the
+release and the plan can prove the requirements. Two more forms, `order` and `frequency`, need the whole table: they are
+built once, by `shoal hierarchy build` or from Python, and then named as a file.
 """
 
 import re
@@ -28,7 +28,7 @@ from shoal.vocabulary.errors import SchemaError, unknown
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 Form = str | Mapping[str, Any] | Hierarchy
-"""A hierarchy as a plan has it: a file's name, a mapping with one of the keys below, or the hierarchy itself."""
+"""A hierarchy in a plan: a file's name, a mapping with one of the keys below, or the hierarchy itself."""
 
 
 def _numbers(what: str, values: Iterable[str]) -> list[float]:
@@ -44,7 +44,7 @@ def _paths(paths: Any) -> Hierarchy:
 
 
 ITSELF: Mapping[str, Callable[[Any], Hierarchy]] = {"nested": Hierarchy.from_nested, "paths": _paths}
-"""Forms that hold their leaves."""
+"""Constructors of the forms that list their leaves."""
 
 OF_VALUES: Mapping[str, Callable[[Mapping[str, int], Any], Hierarchy]] = {
     "intervals": lambda counts, widths: Hierarchy.from_intervals(_numbers("intervals", counts), widths),
@@ -54,13 +54,13 @@ OF_VALUES: Mapping[str, Callable[[Mapping[str, int], Any], Hierarchy]] = {
     "dates": Hierarchy.from_dates,
     "priority": Hierarchy.from_priority,
 }
-"""Forms whose labels follow from each value by itself, with what makes them of a column's values."""
+"""Constructors of the forms whose labels follow from each value alone."""
 
 OF_TABLE: Mapping[str, Callable[[Mapping[str, int], Any], Hierarchy]] = {
     "order": Hierarchy.from_order,
     "frequency": Hierarchy.from_frequency,
 }
-"""Forms whose labels follow from the whole column: from what values there are, or how many records have them."""
+"""Constructors of the forms whose labels follow from the whole column: its values, or their counts."""
 
 IN_NUMBERS = ("intervals", "rounding")
 
@@ -68,7 +68,7 @@ IN_PLANS = (*ITSELF, "file", *OF_VALUES)
 
 
 def form_of(form: Any) -> tuple[str, Any]:
-    """The name of a form, and what is said of it. Raises SchemaError if it is no form that there is."""
+    """The name of a form, and its argument. Raises SchemaError if there is no such form."""
     if isinstance(form, (str, Path)):
         return "file", form
     if not isinstance(form, Mapping) or len(form) != 1:
@@ -82,10 +82,10 @@ def form_of(form: Any) -> tuple[str, Any]:
 
 
 def hierarchy_of(form: Form, counts: Mapping[str, int], folder: Path) -> Hierarchy:
-    """The hierarchy that a form means for a column.
+    """The hierarchy that a form describes for a column.
 
-    `counts`: the column's values as categories are written, and how many records have each; `folder`: where a file is
-    looked up. Raises SchemaError if it is none, or is not for such values.
+    `counts`: number of records with each value, written as categories are; `folder`: folder of the files. Raises
+    SchemaError if the form is none, or does not fit such values.
     """
     if isinstance(form, Hierarchy):
         return form
@@ -96,7 +96,7 @@ def hierarchy_of(form: Form, counts: Mapping[str, int], folder: Path) -> Hierarc
 
 
 def check_in_plan(form: Any) -> None:
-    """Refuse a form that a plan cannot have. Raises ValueError with the rule, as pydantic wants it."""
+    """Refuse a form that a plan cannot have. Raises ValueError with the rule, as pydantic expects."""
     if form is None or isinstance(form, Hierarchy):
         return
     try:
@@ -111,7 +111,7 @@ def check_in_plan(form: Any) -> None:
 
 
 def of_values(form: Any) -> bool:
-    """True if a form makes its leaves from the column's values."""
+    """True if a form takes its leaves from the column's values."""
     return not isinstance(form, Hierarchy) and form_of(form)[0] not in (*ITSELF, "file")
 
 
@@ -121,10 +121,10 @@ def of_numbers(form: Any) -> bool:
 
 
 def leaves_in(form: Form, labels: Iterable[str]) -> list[str]:
-    """Leaves in the labels of a released column, for the hierarchy that a form means for it.
+    """Leaves in the labels of a released column, from which a form can build its hierarchy.
 
-    Of intervals and multiples the numbers in the labels; of codes, days and listed values each label, or each member of
-    a set of them. None for forms that hold their leaves.
+    For intervals and multiples they are the numbers in the labels; for codes, days and priorities each label, or each
+    member of a set of labels. Forms that list their leaves need none.
     """
     if not of_values(form):
         return []

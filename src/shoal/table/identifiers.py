@@ -1,9 +1,9 @@
-"""Columns that may identify a person outright: the eighteen identifiers of HIPAA's safe harbour.
+"""Search for columns that identify persons directly: the eighteen identifiers of HIPAA's safe harbour.
 
-45 CFR 164.514(b)(2)(i) lists what must be taken out, (A) to (R). Each column is looked at twice: its name and its
-label, for words that name such a thing, and its distinct values, for what such a thing looks like, numbers with check
-digits among them. That nothing turns up proves nothing: a name in free text, a rare illness or a face in a picture is
-seen by no pattern. What was looked at and what cannot be seen stands beside what turned up; no cell does.
+45 CFR 164.514(b)(2)(i) lists what must be removed, (A) to (R). Each column is examined twice: its name and label, for
+words that name an identifier, and its distinct values, for the format of one, numbers with check digits included. An
+empty result proves nothing: no pattern detects a name in free text, a rare illness or a face in a picture. The result
+therefore says what was examined and what cannot be detected; it contains no cell.
 """
 
 import re
@@ -18,29 +18,29 @@ from shoal.table.check_digits import kind_of
 from shoal.table.column_words import meanings
 
 MOST_VALUES = 20_000
-"""Distinct values of a column that are looked at."""
+"""Most distinct values of a column that are examined."""
 
 FEWEST = 10
-"""A form that numbers take by chance is no sign in fewer distinct values."""
+"""Fewest distinct values in which a format that numbers may have by chance counts as a sign."""
 
 MOST = 0.9
-"""Share of a column's distinct values that must have such a form."""
+"""Least share of a column's distinct values that must have such a format."""
 
 OLD = 89
-"""Ages above this are to be put into one category."""
+"""Highest age that need not be merged into one category."""
 
 OWN_VALUE = 0.95
-"""From this share of different values on, nearly every record has a value of its own."""
+"""Share of distinct values from which nearly every record has a value of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """One of the eighteen."""
+    """One of the eighteen identifiers of the rule."""
 
-    # letter, title: as the rule has them
+    # letter, title: those of the rule
     letter: str
     title: str
-    unseen: str = ""  # What shoal cannot see of it; empty where names and values both tell
+    unseen: str = ""  # What the search cannot detect of it; empty if names and values both show it
 
 
 BY_NAME = "only the names and labels of columns are looked at"
@@ -70,7 +70,7 @@ IDENTIFIERS = (
         "a rare trait, or a code that only some records have",
     ),
 )
-"""45 CFR 164.514(b)(2)(i); the words that speak of each stand in `column_words.toml`."""
+"""The identifiers of 45 CFR 164.514(b)(2)(i); the words for each are listed in `column_words.toml`."""
 
 INSIDE = {
     "F": re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)+"),  # begun once in a long word, not at each letter
@@ -82,7 +82,7 @@ INSIDE = {
     ),
     "M": re.compile(r"(?<![\w:-])([0-9a-f]{2}[:-]){5}[0-9a-f]{2}(?![\w:-])", re.I),
 }
-"""Patterns that are a sign wherever they stand in a cell."""
+"""Patterns that are a sign anywhere in a cell."""
 
 WHOLE = {
     "C": re.compile(
@@ -94,20 +94,20 @@ WHOLE = {
     "B": re.compile(r"\d{5}-\d{4}|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d", re.I),
     "R": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I),
 }
-"""Patterns that are a sign if nearly every value has the form; the first that fits is named."""
+"""Patterns that are a sign if nearly every value matches; the first that matches is named."""
 
 LETTER_OF_KIND = {"IBAN": "J", "VIN": "L", "DNI": "G", "NHS or ISBN-10": "H", "Luhn": "J"}
-"""Identifier that a kind of number with check digits stands for; that of other kinds is not known."""
+"""Identifier for each kind of number with check digits; other kinds could be any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sign:
-    """Reason why a column may hold one of the eighteen; it names no cell."""
+    """Reason why a column may hold one of the eighteen identifiers; it names no cell."""
 
-    # column, letter: which one, and which of the identifiers
+    # column, letter: name of the column, and letter of the identifier
     column: str
     letter: str
-    reason: str  # What its name or its values show
+    reason: str  # Evidence in its name or its values
 
 
 def signs(frame: nw.DataFrame[Any], labels: Mapping[str, str] | None = None) -> list[Sign]:
@@ -117,7 +117,7 @@ def signs(frame: nw.DataFrame[Any], labels: Mapping[str, str] | None = None) -> 
 
 
 def by_identifier(seen: Iterable[Sign]) -> dict[str, dict[str, str]]:
-    """For each of the eighteen, by its letter, the columns with signs of it and all that is said of each."""
+    """For each identifier's letter, the columns with signs of it and the joined reasons."""
     reasons: dict[str, dict[str, list[str]]] = {identifier.letter: {} for identifier in IDENTIFIERS}
     for sign in seen:
         reasons[sign.letter].setdefault(sign.column, []).append(sign.reason)
@@ -125,7 +125,7 @@ def by_identifier(seen: Iterable[Sign]) -> dict[str, dict[str, str]]:
 
 
 def unseen() -> dict[str, list[str]]:
-    """Limits of the search, each with the letters of the identifiers that it concerns."""
+    """Limits of the search, each with the letters of the identifiers concerned."""
     out: dict[str, list[str]] = {}
     for identifier in IDENTIFIERS:
         if identifier.unseen:
@@ -134,7 +134,7 @@ def unseen() -> dict[str, list[str]]:
 
 
 def outright(values: Iterable[Any]) -> str:
-    """Identifier that nearly all distinct values have the form of, in words; empty if there is none."""
+    """Identifier whose format nearly all distinct values have, in words; empty if there is none."""
     texts = [str(value).strip() for value in islice(values, MOST_VALUES)]
     if len(texts) < FEWEST:
         return ""
@@ -173,7 +173,7 @@ def _of_column(column: nw.Series[Any], label: str) -> Iterator[Sign]:
 
 
 def _of_values(name: str, values: list[str]) -> Iterator[Sign]:
-    """Signs in distinct values, as text."""
+    """Signs in the distinct values of a column, as text."""
     addresses = False
     for letter, pattern in INSIDE.items():
         if count := sum(pattern.search(value) is not None for value in values):

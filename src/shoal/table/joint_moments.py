@@ -1,8 +1,8 @@
 """Means and covariances of several columns of a table, gathered part by part (Chan, Golub & LeVeque 1983).
 
-Of columns with missing cells, each mean and variance is that of the column's known cells, and the correlations are
-those of the complete records. So the covariance matrix is positive semidefinite, which it need not be if each
-correlation were that of the records that have both columns.
+In columns with missing cells, each mean and variance is that of the column's known cells, and the correlations are
+those of the complete records. The covariance matrix is then positive semidefinite, which it need not be if each
+correlation were that of the records with both columns known.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,11 @@ from shoal.vocabulary.errors import DataError
 class JointMoments:
     """Moments of some columns."""
 
-    # mean, products: shapes (d,) and (d, d); means of these records, and sums of products of deviations from them
+    # mean, products: shapes (d,) and (d, d); means of the complete records, and sums of products of deviations from
+    # them
     mean: Floats
     products: Floats
-    # known, means, squares: shape (d,) each; how many cells of a column are known, their mean, and the sum of squared
+    # known, means, squares: shape (d,) each; number of known cells of each column, their mean, and the sum of squared
     # deviations from it
     known: Floats
     means: Floats
@@ -35,13 +36,13 @@ class JointMoments:
 
     @classmethod
     def of_columns(cls, d: int) -> Self:
-        """Those of no record yet, of so many columns."""
+        """Moments of `d` columns of an empty table."""
         none, zeros = np.full(d, np.inf), np.zeros(d)
         return cls(mean=zeros, products=np.zeros((d, d)), known=zeros, means=zeros, squares=zeros, low=none, high=-none)
 
     @classmethod
     def of(cls, x: Floats) -> Self:
-        """Those of some records, shape (n, d); NaN for a missing cell."""
+        """Moments of some records, shape (n, d), with NaN for a missing cell."""
         missing = np.isnan(x)
         if not missing.any():
             return cls._of_complete(x)
@@ -86,7 +87,7 @@ class JointMoments:
         )
 
     def join(self, other: Self) -> None:
-        """More records; the order in which they come is a part of the figures."""
+        """Add the moments of more records; the order of the additions changes the last digits."""
         cells_known = self.known + other.known
         cells, gap = np.maximum(cells_known, 1.0), other.means - self.means
         self.squares = self.squares + other.squares + gap * gap * (self.known * other.known / cells)
@@ -102,7 +103,7 @@ class JointMoments:
 
     @property
     def variances(self) -> Floats:
-        """Shape (d,); of the known cells of the sample, 0 for a column without any.
+        """Shape (d,); sample variance of each column's known cells, 0 for a column without any.
 
         Raises DataError if a column has one known cell.
         """
@@ -112,9 +113,9 @@ class JointMoments:
 
     @property
     def covariance(self) -> Floats:
-        """Shape (d, d); of the sample.
+        """Shape (d, d); sample covariance.
 
-        Raises DataError if a column has one known cell, or fewer than two records have all of several columns.
+        Raises DataError if a column has one known cell, or fewer than two records are complete in several columns.
         """
         variances = self.variances
         if (self.known == self.count).all():

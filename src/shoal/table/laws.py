@@ -1,19 +1,21 @@
-"""Laws of an original table, which need no evidence in what is released of it.
+"""Laws of an original table, which need no evidence in the release.
 
-Whoever knows the world knows that a postcode lies in one region, that a household lives there too, and that an age
-follows from a year of birth, however few of the cells that show it are left. So what a law of the original gives back
-counts as given away, if the released cells do not contradict the law: masks may have ended it.
+An intruder with common knowledge knows that a postcode lies in one region, that a household lives in one place, and
+that an age follows from a year of birth, however few cells that show it are left. So the cells that a law of the
+original gives back count as given away, provided that the released cells do not contradict the law: masking may have
+ended it.
 
-What comes from the original is *that* there is a law, by the same test of chance as in a release. What the law says of
-a cell comes from the release: by arithmetic from the formula, by look-up from the visible pairs alone. Where all
-regions of a postcode are blanked, a look-up gives none of them back, though an atlas would. A table does not tell the
-look-ups that stand in an atlas (postcode and region) from those that nobody can look up (household and region); were
-all taken for public, no region could be blanked in any household, and nothing would be gained against the atlas: it is
-the postcode that must be coarsened or left out, and a plan that calls it `other` says that nobody finds a person by it.
+The original shows only *that* there is a law, by the same test of chance as in a release. The content of the law comes
+from the release: for arithmetic from the formula, for a look-up from the visible pairs alone. If all regions of a
+postcode are blanked, a look-up gives none of them back, though an atlas would. A table does not distinguish look-ups
+that stand in an atlas (postcode and region) from those that nobody can look up (household and region). If all were
+taken for public, no region could be blanked in any household, and nothing would be gained against the atlas: the
+postcode itself must be coarsened or left out, and a plan that gives it the role `other` states that nobody identifies a
+person by it.
 
-A law of the original is a fact of the table as a whole, not of one record, but a record can tip the scales where the
-evidence is at its edge. So laws of an original may lead to a refusal, or to more blanks, and to nothing that is
-published: all figures are of what the release itself gives away.
+A law of the original is a fact of the whole table rather than of one record, but a record can decide if the evidence is
+borderline. So laws of an original may lead to a refusal or to more blanks, but to nothing that is published: all
+figures describe what the release itself gives away.
 """
 
 from collections.abc import Collection, Mapping
@@ -26,14 +28,14 @@ from shoal.table.records import Records
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Laws:
-    """Laws of a table, by which cells are given back in tables that were made from it."""
+    """Laws of a table, which give back cells in tables made from it."""
 
-    look_ups: Mapping[Dependency, int] = field(default_factory=dict)  # With the number of exceptions
+    look_ups: Mapping[Dependency, int] = field(default_factory=dict)  # Number of exceptions of each law
     arithmetic: tuple[ArithmeticLaw, ...] = ()
 
     @classmethod
     def of(cls, original: Records, lacking: Collection[str]) -> "Laws":
-        """Those that give some columns back, of which cells are missing elsewhere or are to be."""
+        """The laws of a table that give back columns with cells that are missing elsewhere or will be."""
         if not lacking:
             return NO_LAWS
         codes = {v.name: v.codes() for v in original.variables}
@@ -57,5 +59,5 @@ NO_LAWS = Laws()
 
 
 def with_steps(law: ArithmeticLaw, arithmetic: Arithmetic) -> ArithmeticLaw:
-    """A law with what its columns are rounded to, so that it can be carried to another table."""
+    """The law with the rounding steps of its columns, so that it can be applied to another table."""
     return replace(law, steps=tuple(arithmetic.cells[name].step for name in law.columns))

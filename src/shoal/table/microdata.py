@@ -1,8 +1,8 @@
 """A table with its schema: any data frame in, the same kind out.
 
-pandas, polars and pyarrow tables, lazy frames and DuckDB relations are taken as they are and never modified. `records`
-is the table in numbers, with the schema's policy for missing values applied; `rebuild` turns changed
-numbers back into a frame of the kind that came in, with its index, column order and data types.
+pandas, polars and pyarrow tables, lazy frames and DuckDB relations are accepted as they are and never modified.
+`records` is the table in numbers, with the schema's policy for missing values applied; `rebuild` turns changed numbers
+back into a frame of the original kind, with its index, column order and data types.
 """
 
 import hashlib
@@ -26,8 +26,8 @@ from shoal.table.variable import Variable
 from shoal.vocabulary.errors import DataError, MissingDependency, SchemaError, plural, quoted, refuse_repeated
 from shoal.vocabulary.facts import ByLabel
 
-Kind = Literal["frame", "lazy", "duckdb"]
-"""Kind of table that came in: a frame with its cells, a lazy frame of polars, or a relation of DuckDB."""
+FrameKind = Literal["frame", "lazy", "duckdb"]
+"""Kind of the original table: a frame with its cells, a lazy frame of polars, or a relation of DuckDB."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,21 +37,21 @@ class Microdata:
     Parameters
     ----------
     frame
-        The table, as narwhals sees it.
+        The table as a frame of narwhals.
     schema
         A role for every column.
     folder
-        Where file names in the schema are looked up.
+        Folder in which file names of the schema are looked up.
     spellings
-        Of a released table: as in `Variable`, for the columns that have several.
+        For a released table and the columns with several spellings: as in `Variable`.
     value_labels
-        For columns of codes what these mean, so that a plan can name them by either.
+        Labels of the codes, by column, so that a plan can name categories by code or by label.
     """
 
     frame: nw.DataFrame[Any]
     schema: Schema
     folder: Path = field(default_factory=Path)
-    kind: Kind = "frame"
+    kind: FrameKind = "frame"
     spellings: Mapping[str, Ints] = field(default_factory=dict)
     value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
 
@@ -68,9 +68,9 @@ class Microdata:
         Raises
         ------
         SchemaError
-            If a column has no role, or a described column is not there.
+            If a column has no role, or a described column does not exist.
         DataError
-            If the table is not one of the kinds known, or has two columns of one name.
+            If the table is of no known kind, or has two columns of one name.
         """
         frame, kind = _eager(table)
         described = Schema.of(schema).covering(frame.columns)
@@ -81,15 +81,15 @@ class Microdata:
     def finished(
         cls, table: Any, schema: Schema | Mapping[str, Any], spellings: Mapping[str, Any] | None = None
     ) -> "Microdata":
-        """Wrap a released table, whoever made it, to be judged as it stands.
+        """Wrap a released table, made by any program, so that it can be judged as it stands.
 
-        A release may lack columns (identifiers, at least), hold labels where there were numbers, and have
-        suppressed cells; but a column that the schema does not know is an error all the same.
+        A release may lack columns (identifiers, at least), hold labels in place of numbers, and have suppressed cells;
+        but a column that the schema does not describe is an error.
 
         Parameters
         ----------
         spellings
-            For columns whose values are not all written in one way: shape (n,), which way each cell is written.
+            For columns whose values have several spellings: shape (n,), the number of each cell's spelling.
         """
         frame, kind = _eager(table)
         described = Schema.of(schema).covering(frame.columns)
@@ -108,7 +108,7 @@ class Microdata:
 
     @property
     def native(self) -> Any:
-        """The table in the kind that came in."""
+        """The table in its original kind."""
         if self.kind == "duckdb":
             import duckdb
 
@@ -118,7 +118,7 @@ class Microdata:
 
     @cached_property
     def encoded(self) -> Records:
-        """Every column in numbers, missing values still missing."""
+        """Every column in numbers, with missing cells kept missing."""
         return Records.of(self._encode(name) for name in self.frame.columns)
 
     def _encode(self, name: str) -> Variable:
@@ -136,16 +136,16 @@ class Microdata:
 
     @property
     def records(self) -> Records:
-        """The table in numbers, missing values treated as the schema says."""
+        """The table in numbers, with missing cells treated as the schema says."""
         return self._treated[0]
 
     @property
     def missing_facts(self) -> ByLabel:
-        """Numbers of records dropped, and of values imputed or kept, by column."""
+        """Numbers of records dropped and of values imputed or kept, by column."""
         return self._treated[1]
 
     def fingerprint(self) -> str:
-        """SHA-256 of all names and cells, whatever kind of frame holds them."""
+        """SHA-256 of all names and cells, the same for every kind of frame."""
         digest = hashlib.sha256()
         for variable in self.encoded.variables:
             digest.update(variable.name.encode() + np.ascontiguousarray(variable.values).tobytes())
@@ -153,7 +153,7 @@ class Microdata:
         return digest.hexdigest()
 
     def rebuild(self, records: Records) -> "Microdata":
-        """The frame that these records stand for; columns without change keep their cells as they were."""
+        """A frame with the cells of the given records; unchanged columns keep their original cells."""
         base = self.frame
         if len(records) != len(base) or (records.rows != np.arange(len(base))).any():
             base = base[records.rows.tolist()]
@@ -171,19 +171,19 @@ class Microdata:
         return replace(self, frame=frame, schema=Schema(described))
 
     def without_metadata(self) -> "Microdata":
-        """The same table without what its frame carries beside the cells (see `shoal.table.frames`)."""
+        """The same table without the metadata of its frame (see `shoal.table.frames`)."""
         return replace(self, frame=strip_metadata(self.frame))
 
     def with_whole_numbers(self, fractional: Collection[str] = ()) -> "Microdata":
-        """The same table, with columns of floats that are all whole numbers as integers.
+        """The same table, with float columns that hold only integers as integers.
 
-        Where types were found out from the cells of an input, a column of floats would tell of a record that is not
-        released that it has decimals.
+        If types were inferred from the cells of an input, a float column would reveal that a record left out of the
+        release has decimals.
 
         Parameters
         ----------
         fractional
-            Columns that stay as they are.
+            Columns that stay floats.
         """
         columns = [name for name in self.frame.columns if name not in fractional]
         whole = [name for name in columns if only_whole_numbers(self.frame.get_column(name))]
@@ -207,12 +207,12 @@ def as_records(
     roles: Mapping[str, Any] | None = None,
     only: Collection[str] | None = None,
 ) -> Records:
-    """Records from whatever a user has: Records, Microdata, an array, or any data frame.
+    """Records from any accepted table: Records, Microdata, an array, or any data frame.
 
-    `x`: all columns of an array or frame are quasi-identifiers, but for those that `confidential` or `roles` name.
-    `confidential`: column names of `x`, or an array of shape (n,) or (n, c), or a frame. `standardise`: how distances
-    standardise continuous columns. `only`: the columns and roles that matter, where not all do: of a frame, no other
-    column is turned into numbers.
+    `x`: all columns of an array or frame are quasi-identifiers, except those that `confidential` or `roles` name.
+    `confidential`: column names of `x`, or an array of shape (n,) or (n, c), or a frame. `standardise`: scale of
+    continuous columns in distances. `only`: the columns and roles that matter, if not all do: no other column of a
+    frame is turned into numbers.
     """
     if isinstance(x, Microdata):
         x = x.records
@@ -236,7 +236,7 @@ def as_records(
 
 
 def as_released(series: nw.Series[Any], column: Column) -> Column:
-    """The column's description as far as it still fits what was released."""
+    """The column's description, reduced to what still fits the released column."""
     numeric = series.dtype.is_numeric() or series.dtype.is_temporal()
     level = column.level
     if not numeric and (level == "continuous" or (level is None and series.dtype == nw.String)):
@@ -289,8 +289,8 @@ def _bare(name: str, values: Any) -> Variable:
     )
 
 
-def _eager(table: Any) -> tuple[nw.DataFrame[Any], Kind]:
-    """The table with its cells at hand, and what it was."""
+def _eager(table: Any) -> tuple[nw.DataFrame[Any], FrameKind]:
+    """The table with its cells in memory, and its original kind."""
     if type(table).__module__.startswith("narwhals") and hasattr(table, "to_native"):
         table = table.to_native()
     if type(table).__module__.split(".")[0] in ("duckdb", "_duckdb"):

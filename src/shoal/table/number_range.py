@@ -1,4 +1,4 @@
-"""Ranges of numbers as labels write them: `[20, 40]`, `[20, 40)`, `< 20`, `>= 40`, `at most 20`, `at least 40`."""
+"""Ranges of numbers in labels: `[20, 40]`, `[20, 40)`, `< 20`, `>= 40`, `at most 20`, `at least 40`."""
 
 import math
 import re
@@ -23,7 +23,7 @@ SIDES: Mapping[str, str] = {
 
 
 def numbers_of(texts: Iterable[str]) -> list[float] | None:
-    """The numbers that texts write; None where one of them writes none."""
+    """The numbers that texts stand for; None if one of them is no number."""
     try:
         return [float(text) for text in texts]
     except ValueError:
@@ -32,18 +32,18 @@ def numbers_of(texts: Iterable[str]) -> list[float] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberRange:
-    """The numbers between two ends."""
+    """An interval of numbers."""
 
     # low, high: the ends, infinite on a side that is open
     low: float
     high: float
-    # with_low, with_high: whether the ends are inside
+    # with_low, with_high: True if the end belongs to the range
     with_low: bool
     with_high: bool
 
     @classmethod
     def read(cls, label: str) -> Self | None:
-        """The range that a label writes; None where it writes none."""
+        """The range that a label describes; None if it describes none."""
         try:
             if between := BOUNDED.fullmatch(label):
                 left, low, high, right = between.groups()
@@ -58,7 +58,7 @@ class NumberRange:
         return None
 
     def holds(self, numbers: Floats) -> Bools:
-        """Shape (n,); which numbers lie inside."""
+        """Shape (n,); True for numbers inside the range."""
         above = numbers >= self.low if self.with_low else numbers > self.low
         below = numbers <= self.high if self.with_high else numbers < self.high
         return np.asarray(above & below)

@@ -1,8 +1,7 @@
-"""Cells of a column read as numbers, whatever its level, and numbers written as cells of it.
+"""Cells of a column read as numbers, whatever its level, and numbers written as cells.
 
-Whoever reads a file sees numbers, days and years, and does not ask whether the plan calls them categories. Dates count
-days since 1970, and so do times and spans, with fractions. Texts are read where they are numbers, or days as in
-`1984-05-01`.
+A reader of a file sees numbers, days and years, even if the plan treats them as categories. Dates count days since
+1970, and so do times and spans, with fractions. Texts count if they are numbers, or days such as `1984-05-01`.
 """
 
 import math
@@ -19,39 +18,40 @@ from shoal.kernels.elementary import power_of_ten
 from shoal.table.variable import Variable
 
 ROUNDING = 1e-9
-"""Relative difference up to which two numbers are one."""
+"""Relative difference up to which two numbers count as equal."""
 
 DIGITS = 1e-12
-"""Relative difference from a whole number that arithmetic leaves of decimals."""
+"""Relative difference from a whole number that float arithmetic may leave."""
 
 LARGEST = 1e60
-"""Numbers beyond, or below its inverse, are not computed with: their products and squares are none."""
+"""Largest absolute value of a number, and inverse of the smallest, whose products and squares stay finite."""
 
 DAY = 86_400_000_000
-"""Microseconds."""
+"""Microseconds in a day."""
 
 CLOCK = (DAY, DAY // 24, 60_000_000, 1_000_000, 1000, 1)
-"""Microseconds that times may be rounded to."""
+"""Rounding steps of times in microseconds."""
 
 DECIMALS = range(-6, 10)
-"""Decimals that numbers may be rounded to; -6 are millions."""
+"""Decimals to which numbers may be rounded; -6 stands for millions."""
 
 FIRST_DAY = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NumericCells:
-    """A column in numbers."""
+    """A column as numbers."""
 
     variable: Variable
     values: Floats  # Shape (n,); NaN for missing cells, and for those that are no numbers
-    step: float  # What all of them are multiples of: a power of ten, or a unit of the clock in days; 0 where nothing is
+    step: float  # Rounding step of all values: a power of ten, or a unit of time in days; 0 if there is none
 
     @classmethod
     def of(cls, variable: Variable, step: float | None = None) -> "NumericCells | None":
-        """Those of a column; None where it has not two numbers that differ.
+        """The numbers of a column; None if it has no two different ones.
 
-        `step`: what the column is known to be rounded to; then None only where it has cells, and all are no numbers.
+        `step`: the column's rounding step, if known; the result is then None only for a column with cells none of which
+        is a number.
         """
         values = numbers_in(variable)
         present = values[~np.isnan(values)]
@@ -67,7 +67,7 @@ class NumericCells:
 
     @cached_property
     def present(self) -> Floats:
-        """The different numbers, ascending."""
+        """The distinct numbers, ascending."""
         return np.unique(self._known)
 
     @property
@@ -76,25 +76,25 @@ class NumericCells:
 
     @cached_property
     def most(self) -> float:
-        """The most frequent number, of several the least."""
+        """The most frequent number; of several, the least."""
         values, counts = np.unique(self._known, return_counts=True)
         return float(values[counts.argmax()])
 
     @cached_property
     def deviation(self) -> float:
-        """The standard deviation; the same on every machine."""
+        """The standard deviation; identical on every machine."""
         count = max(len(self._known), 1)
         mean = math.fsum(self._known) / count
         return math.sqrt(math.fsum((self._known - mean) ** 2) / count)
 
     @property
     def half(self) -> float:
-        """Numbers no farther apart are written alike."""
+        """The largest distance at which two numbers are written alike."""
         largest = float(np.abs(self.present[[0, -1]]).max()) if len(self.present) else 0.0
         return max(self.step / 2 * (1 + ROUNDING), ROUNDING * largest)
 
     def on_grid(self, numbers: Floats) -> Floats:
-        """Numbers rounded as the column is; those that differ from a known one by rounding only become that."""
+        """Numbers rounded to the column's step; those within rounding error of a known value become that value."""
         if self.step:
             numbers = np.round(numbers / self.step) * self.step
         if not len(self.present):
@@ -106,7 +106,7 @@ class NumericCells:
         return np.where(np.abs(near - numbers) <= ROUNDING * np.maximum(np.abs(near), self.step), near, numbers)
 
     def filled_in(self, cells: Bools, numbers: Floats) -> Variable:
-        """The column with some missing cells, shape (n,), filled in by as many numbers; categories are added."""
+        """The column with missing cells, mask of shape (n,), filled in by numbers; new categories are added."""
         numbers, values = self.on_grid(numbers), self.variable.values.copy()
         if self.variable.continuous:
             values[cells] = np.round(numbers * DAY) if self.variable.unit in ("datetime", "duration") else numbers
@@ -123,7 +123,7 @@ class NumericCells:
 
 
 def numbers_in(variable: Variable) -> Floats:
-    """Shape (n,); a column's cells as numbers, times in days; NaN for missing cells and others that are none."""
+    """Shape (n,); a column's cells as numbers, times in days; NaN for missing cells and cells that are no number."""
     if variable.continuous:
         values = floats(variable.values)
         values = values / DAY if variable.unit in ("datetime", "duration") else values
@@ -135,7 +135,7 @@ def numbers_in(variable: Variable) -> Floats:
 
 
 def _number(cell: Any) -> float:
-    """A category as a number; NaN where it is none."""
+    """A category as a number; NaN if it is none."""
     if isinstance(cell, datetime):
         start = datetime(1970, 1, 1, tzinfo=UTC if cell.tzinfo else None)
         return (cell - start) / timedelta(days=1)
@@ -158,7 +158,7 @@ def _day(text: str) -> float:
 
 
 def _written(number: float, like: Any, step: float) -> Any:
-    """A number as a category of the kind of another."""
+    """A number as a category, in the form of a given category."""
     if isinstance(like, datetime):
         return datetime(1970, 1, 1, tzinfo=like.tzinfo) + timedelta(microseconds=round(number * DAY))
     if isinstance(like, date):
@@ -171,7 +171,7 @@ def _written(number: float, like: Any, step: float) -> Any:
 
 
 def _step(variable: Variable, numbers: Floats) -> float:
-    """The largest step of all that the numbers are multiples of."""
+    """The largest step of which all numbers are multiples."""
     if variable.unit in ("datetime", "duration") or any(isinstance(c, datetime) for c in variable.categories):
         whole = np.round(numbers * DAY)
         return next(unit for unit in CLOCK if not (whole % unit).any()) / DAY

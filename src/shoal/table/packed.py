@@ -1,4 +1,4 @@
-"""Records for distances, with a code instead of a coordinate for each category where there are many."""
+"""Compact records for distances: a code, instead of one coordinate for each category, where categories are many."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,24 +12,29 @@ from shoal.table.variable import Variable
 from shoal.vocabulary.errors import WidthError, plural
 
 MANY = 32
-"""Categories, of all nominal columns without a hierarchy together, beyond which codes are faster than coordinates; see
-`bench/mdav.py --categories`."""
+"""Number of categories, over all nominal columns without a hierarchy, above which codes are faster.
+
+Measured with `bench/mdav.py --categories`.
+"""
 
 MOST_STEPS = 2**37
-"""Records times coordinates: every two groups need the mean, of which each category is a coordinate; some minutes."""
+"""Most records times coordinates; every two groups need the mean, with a coordinate for each category.
+
+This bounds the time to some minutes.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Packed:
-    """The points of some records, of which nominal columns may stand as codes."""
+    """The points of some records, with nominal columns as codes if that is faster."""
 
     x: Floats  # Shape (n, d); coordinates, and codes from 0
-    categories: Longs  # Shape (d,); how many points a column of codes has, 0 for one of coordinates
+    categories: Longs  # Shape (d,); number of categories of a column of codes, 0 for a column of coordinates
     sides: Floats  # Shape (d,); the one coordinate of a category's point that is not 0
 
     @classmethod
     def of(cls, records: Records, names: Iterable[str]) -> "Packed":
-        """Coordinates alone where there are few categories, as `Records.matrix` has them.
+        """Pack some columns: coordinates alone, as in `Records.matrix`, if there are few categories.
 
         Raises WidthError if the mean of the records would take too long.
         """
@@ -56,13 +61,15 @@ class Packed:
         return Packed(x=self.x[rows], categories=self.categories, sides=self.sides)
 
     def places(self) -> Floats:
-        """Shape (n, d); coordinates, and codes by their place in the order of the categories: apart as far as two
-        categories are at its ends."""
+        """Shape (n, d); coordinates, and codes as positions in the order of the categories.
+
+        The first and last positions are as far apart as two categories.
+        """
         span = np.where(self.categories > 1, np.sqrt(2) * self.sides / np.maximum(self.categories - 1, 1), 1.0)
         return np.asarray(self.x * span)
 
     def sse(self, part: Partition) -> float:
-        """Squared distances to the groups' means, all together."""
+        """Sum of the squared distances to the groups' means."""
         codes = self.categories > 0
         total = part.sse(self.x[:, ~codes]) if not codes.all() else 0.0
         for values, categories, side in zip(self.x[:, codes].T, self.categories[codes], self.sides[codes]):
@@ -74,7 +81,7 @@ class Packed:
         return total
 
     def information_loss(self, part: Partition) -> float:
-        """As `Partition.information_loss` has it of the points."""
+        """As `Partition.information_loss` of the points."""
         if not self.coded:
             return part.information_loss(self.x)
         total = self.sse(Partition(labels=np.zeros(len(self.x), dtype=np.int32)))
@@ -93,5 +100,5 @@ def _check_time(columns: Sequence[Variable], n: int) -> None:
 
 
 def _plain(variable: Variable) -> bool:
-    """True if a column's categories are all equally far apart."""
+    """True if all categories of a column are equally far apart."""
     return variable.level == "nominal" and variable.hierarchy is None

@@ -1,4 +1,4 @@
-"""A partition: which record belongs to which group."""
+"""Partitions of records into groups."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,14 +21,14 @@ Item = TypeVar("Item")
 
 
 def part_of(progress: Progress, first: float, share: float) -> Progress:
-    """The progress of one stage as a part of the whole: from `first` on, `share` of it; both in [0, 1]."""
+    """The progress of one part of the work, reported as the range from `first` to `first + share` of the whole."""
     if progress is None:
         return None
     return lambda done: progress(first + share * done)
 
 
 def tracked(items: Sequence[Item], progress: Progress) -> Iterator[Item]:
-    """Each item in turn; the share of them that is done is reported after it."""
+    """Each item in turn; after each the share of items done is reported."""
     for number, item in enumerate(items):
         yield item
         if progress is not None:
@@ -36,7 +36,7 @@ def tracked(items: Sequence[Item], progress: Progress) -> Iterator[Item]:
 
 
 def meet(parts: "Sequence[Partition]") -> "Partition":
-    """The groups of records that share a group in every one of some partitions of the same records."""
+    """The coarsest partition whose groups lie inside a group of each of some partitions."""
     if len(parts) == 1:
         return parts[0]
     return Partition.of(classes([part.labels for part in parts], len(parts[0]))[0])
@@ -51,12 +51,12 @@ class Partition:
     labels
         Shape (n,); group number of each record, 0 to G - 1, every group holding at least one record.
     facts
-        What there is to tell of how the groups came about (see `shoal.vocabulary.facts`); no cell's value.
+        Facts about how the groups were formed (see `shoal.vocabulary.facts`); no cell's value.
     model
-        What a replacement needs beyond the labels (a fitted mixture, membership weights); None for most.
+        Model for the replacement beyond the labels (a fitted mixture, membership weights); None for most.
     loss, lower_bound
-        Information loss of the partition, and what no partition of the records into groups of so many could go
-        below, in percent; None where they were not computed.
+        Information loss of the partition, and a lower bound on that of any partition into groups of this size, in
+        percent; None if not computed.
     """
 
     labels: Ints
@@ -80,7 +80,7 @@ class Partition:
 
     @classmethod
     def of(cls, labels: ArrayLike, **facts: Fact) -> "Partition":
-        """From any group labels (numbers or text), numbered in order of first appearance."""
+        """A partition from any group labels (numbers or text), numbered in order of first appearance."""
         _, first, inverse = np.unique(np.asarray(labels), return_index=True, return_inverse=True)
         order = np.empty(len(first), dtype=np.int32)
         order[np.argsort(first, kind="stable")] = np.arange(len(first), dtype=np.int32)
@@ -88,7 +88,7 @@ class Partition:
 
     @property
     def details(self) -> ByLabel:
-        """The facts as they are; private."""
+        """The facts in their private form."""
         return private_form(self.facts)
 
     def __repr__(self) -> str:
@@ -100,7 +100,7 @@ class Partition:
 
     @cached_property
     def sizes(self) -> Longs:
-        """Shape (G,); number of records of each group."""
+        """Shape (G,); number of records in each group."""
         return np.bincount(self.labels).astype(np.int64)
 
     @property
@@ -130,7 +130,8 @@ class Partition:
     def means(self, x: Floats, weights: Floats | None = None) -> Floats:
         """Shape (G, d); mean of the rows of `x` over each group.
 
-        Taken about a member of the group, so that neither a huge offset costs digits nor equal values change.
+        Means are computed about a member of the group, so that neither a large offset costs digits nor equal values
+        change.
         """
         if not len(self.labels):
             return x[:0]
@@ -157,7 +158,7 @@ class Partition:
 
 
 def shuffled(partition: Partition, rng: Generator) -> Longs:
-    """Shape (n,); for each record one of its group, by a uniform permutation of every group."""
+    """Shape (n,); for each record, the record whose cells it gets under a random permutation of its group."""
     source = np.empty(len(partition), dtype=np.int64)
     source[np.argsort(partition.labels, kind="stable")] = np.lexsort((rng.random(len(partition)), partition.labels))
     return source

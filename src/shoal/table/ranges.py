@@ -1,15 +1,15 @@
-"""The range of columns, a little farther out than their extremes, so that it gives none of them away."""
+"""Ranges of columns, widened a little so that their ends reveal no extreme value."""
 
 import numpy as np
 
 from shoal.kernels.arrays import Floats
 
 FEW = 5
-"""So many values at either end say how far it is coarsened."""
+"""Number of values at either end that decide how far it is widened."""
 
 
 def coarse_range(ordered: Floats) -> tuple[Floats, Floats]:
-    """Ends of the range beyond the smallest and largest of sorted columns (n, L), on the same side of 0."""
+    """Shape (L,) each; ends beyond the least and greatest values of sorted columns (n, L), on the same side of 0."""
     inward = min(FEW, len(ordered))
     low, high = ordered[0], ordered[-1]
     wider_low = low - (ordered[inward - 1] - low) / FEW

@@ -1,9 +1,9 @@
-"""The numeric face of a table: what methods and judges compute with, and the way back.
+"""Tables as numbers: the form that methods and judges compute with.
 
-A table becomes `Records`: one `Variable` a column, continuous values as float64 in the column's own units,
-ordinal and nominal ones as integer codes into their categories. `Records.matrix` embeds records so that the
-Euclidean distance of two rows is the distance of the records, whatever the levels of measurement: the points of
-`Variable.embedded` side by side. This is the only place where the distance of records is defined.
+A table becomes `Records`: one `Variable` a column, continuous values as float64 in the column's own units, ordinal and
+nominal ones as integer codes into their categories. `Records.matrix` embeds records so that the Euclidean distance of
+two rows is the distance of the records at all levels of measurement: the points of `Variable.embedded` side by side. No
+other module defines the distance of records.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,10 +24,10 @@ from shoal.table.variable import Variable, check_memory
 from shoal.vocabulary.errors import DataError, plural, quoted
 
 MissingCells = Literal["equal", "wildcard", "nothing"]
-"""Cells that a missing cell matches: missing ones, all, or none (see `Records.matching`)."""
+"""Cells that match a missing cell: missing ones, all, or none (see `Records.matching`)."""
 
 EXACT_INTEGERS = 2**53
-"""Integers beyond this have no exact float64."""
+"""Largest integer up to which every integer is exact in float64."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,10 +36,10 @@ class Classes:
 
     ids: Longs  # Shape (n,); class number of each record, 0 to C - 1
     sizes: Longs  # Shape (C,)
-    times: Longs | None = None  # Shape (n,); how many equal records each entry stands for; None where each is one
+    times: Longs | None = None  # Shape (n,); number of equal records that each entry stands for; None if all are one
 
     def by_record(self, bins: Ints) -> tuple[Ints, Longs]:
-        """Bins and classes of records, from the bins of entries."""
+        """Bins and class numbers of records, from the bins of entries."""
         if self.times is None:
             return bins, self.ids
         return np.repeat(bins, self.times), np.repeat(self.ids, self.times)
@@ -61,7 +61,7 @@ class Records:
     rows
         Shape (n,); each record's row number in the table that came in.
     unit
-        What the column with the role household tells apart: households, or the values of an identifier, by its name.
+        Name of the unit that the column with the role household numbers: a household, or that of an identifier.
     """
 
     variables: tuple[Variable, ...]
@@ -143,15 +143,15 @@ class Records:
 
     @property
     def by_stratum(self) -> list[Longs]:
-        """Row positions of each stratum; all rows where the table has no stratum column."""
+        """Row positions of each stratum; all rows in one if the table has no stratum column."""
         numbers = self.strata
         return [np.arange(len(self), dtype=np.int64)] if numbers is None else rows_by_number(numbers)
 
     @property
     def households(self) -> Longs | None:
-        """Shape (n,); household number of each record, None where the table has none.
+        """Shape (n,); household number of each record, None if the table has none.
 
-        However a file writes the number of a household, it is the same household.
+        Spellings of a household's number do not count: they are the same household.
         """
         names = self.names("household")
         spelt = [replace(self[name], spelling=None) for name in names if self[name].spelling is not None]
@@ -159,7 +159,7 @@ class Records:
 
     @property
     def household_numbers(self) -> Longs | None:
-        """Shape (n,); as `households`, -1 for a record whose household is missing."""
+        """Shape (n,); as `households`, with -1 for a record whose household is missing."""
         numbers = self.households
         if numbers is None:
             return None
@@ -174,7 +174,7 @@ class Records:
         return replace(self, variables=tuple(v.take(rows) for v in self.variables), rows=self.rows[rows])
 
     def with_variables(self, *changed: Variable) -> "Records":
-        """New versions of some columns, found by name; columns that are new come last."""
+        """The records with new versions of some columns, matched by name; new columns come last."""
         new = {variable.name: variable for variable in changed}
         kept = tuple(new.pop(v.name, v) for v in self.variables)
         return replace(self, variables=(*kept, *new.values()))
@@ -184,7 +184,7 @@ class Records:
         return replace(self, variables=tuple(v for v in self.variables if v.name not in dropped))
 
     def complete(self, names: Iterable[str], method: str) -> None:
-        """Refuse columns with missing values on behalf of a method that needs complete ones."""
+        """Refuse columns with missing values, on behalf of a method that needs complete ones."""
         for name in names:
             if count := int(self[name].missing.sum()):
                 raise DataError(
@@ -193,7 +193,7 @@ class Records:
                 )
 
     def matrix(self, names: Iterable[str] | None = None) -> Floats:
-        """Shape (n, m); the standardised embedding of the quasi-identifiers, or of the columns named."""
+        """Shape (n, m); the standardised embedding of the named columns, by default the quasi-identifiers."""
         chosen = [self[name] for name in (self.quasi_identifiers if names is None else names)]
         if chosen:
             check_memory(max(chosen, key=lambda v: v.width), len(self), sum(v.width for v in chosen))
@@ -201,12 +201,12 @@ class Records:
         return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((len(self), 0))
 
     def matrix_like(self, original: "Records", names: Iterable[str]) -> Floats:
-        """As `matrix`, in the embedding that another version of the same table fixes."""
+        """As `matrix`, in the embedding of another version of the same table."""
         columns = [original[name].embedded_like(self[name]) for name in names]
         return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((len(self), 0))
 
     def raw(self, names: Iterable[str] | None = None) -> Floats:
-        """Shape (n, d); values of continuous columns in their own units, of the quasi-identifiers by default."""
+        """Shape (n, d); values of continuous columns in their own units, by default of the quasi-identifiers."""
         chosen = tuple(self.quasi_identifiers if names is None else names)
         if wrong := [name for name in chosen if not self[name].continuous]:
             raise DataError(
@@ -216,7 +216,7 @@ class Records:
         return np.column_stack([self[n].values for n in chosen]) if chosen else np.empty((len(self), 0))
 
     def with_raw(self, names: Sequence[str], x: Floats) -> "Records":
-        """Put an array of shape (n, d) back as the values of continuous columns."""
+        """The records with an array of shape (n, d) as the values of continuous columns."""
         return self.with_variables(*(self[name].with_values(x[:, j]) for j, name in enumerate(names)))
 
     def classes(self, names: Iterable[str]) -> Classes:
@@ -230,7 +230,7 @@ class Records:
     def class_sizes(self, names: Iterable[str], within: Iterable[str] = ()) -> Longs:
         """Shape (C,); sizes of the equivalence classes over columns, in the order of their numbers.
 
-        `within`: columns that records must agree on, too, whose classes are kept for the next time.
+        `within`: further columns on which records must agree; their classes are cached.
         """
         chosen, common = tuple(names), tuple(within)
         if not common and chosen in self._classes:
@@ -239,15 +239,17 @@ class Records:
         return class_sizes([*numbers, *self._as_written(chosen)], len(self))
 
     def alike(self, names: Iterable[str]) -> Longs:
-        """Shape (n,); numbers from 0 that only records share whose values agree in some columns: those of their
-        classes, where cells can be compared as written."""
+        """Shape (n,); numbers from 0, shared only by records whose values agree in some columns.
+
+        They are the class numbers if cells can be compared as written.
+        """
         chosen = tuple(names)
         if any(self[name].inexact for name in chosen):
             return classes([self[name].given for name in chosen], len(self))[0]
         return self.classes(chosen).ids
 
     def _as_written(self, names: Iterable[str]) -> list[NDArray[Any]]:
-        """Columns whose cells are compared: each value must stand for one way of writing it."""
+        """Values and spellings of columns to compare. Raises DataError if different cells may have one value."""
         chosen = [self[name] for name in names]
         for variable in chosen:
             if variable.inexact:
@@ -255,7 +257,7 @@ class Records:
         return [array for v in chosen for array in (v.given, v.spelling) if array is not None]
 
     def codes_as_written(self, name: str) -> Ints:
-        """Shape (n,); equal codes from 0 exactly where a file writes cells alike, -1 for missing ones."""
+        """Shape (n,); equal codes from 0 exactly for cells written alike, -1 for missing ones."""
         variable = self[name]
         if variable.spelling is None:
             return variable.codes()
@@ -263,20 +265,20 @@ class Records:
 
     @cached_property
     def _classes(self) -> dict[tuple[str, ...], Classes]:
-        """Classes found so far: most judges ask for those of the quasi-identifiers."""
+        """Cache of classes: most judges ask for those of the quasi-identifiers."""
         return {}
 
     def matching(self, names: Iterable[str], missing: MissingCells = "equal", times: Longs | None = None) -> Longs:
-        """Shape (n,); for each record the number of records it may stand for on some columns, itself included.
+        """Shape (n,); for each record, the number of records that match it on some columns, itself included.
 
         Parameters
         ----------
         missing
-            What a missing cell matches. `equal`: a missing cell only, so that the figure is the size of the
-            equivalence class. `wildcard`: everything, on either side. `nothing`: a record with a missing cell
-            counts for no other record; its own visible cells are compared with the complete records.
+            Cells that a missing cell matches. `equal`: missing cells only, so that the figure is the size of the
+            equivalence class. `wildcard`: all cells, in either record. `nothing`: none; a record with a missing cell
+            matches no other record, but its own visible cells are compared with the complete records.
         times
-            Shape (n,); how many records of a table each record stands for; 1 by default.
+            Shape (n,); number of records of a table that each record stands for; 1 by default.
         """
         chosen = list(names)
         classes = self.classes(chosen)
@@ -290,7 +292,7 @@ class Records:
         return np.asarray(counts[classes.ids])
 
     def matching_weight(self, names: Iterable[str], weights: Floats, missing: MissingCells = "equal") -> Floats:
-        """Shape (n,); as `matching`, the sum of the weights of these records, shape (n,)."""
+        """Shape (n,); as `matching`, the sum of the matching records' weights, shape (n,)."""
         chosen = list(names)
         classes = self.classes(chosen)
         sums: Floats = np.bincount(classes.ids, weights=weights, minlength=len(classes.sizes)).astype(np.float64)
@@ -305,7 +307,7 @@ class Records:
         return all(self[name].complete for name in names)
 
     def _different(self, names: Sequence[str]) -> tuple[Ints, Bools]:
-        """Shapes (C, d) and (C,); codes of each class over some columns, and whether it lacks one."""
+        """Shapes (C, d) and (C,); codes of each class over some columns, and True if a cell is missing."""
         classes = self.classes(names)
         first = first_rows(classes.ids, len(classes.sizes))
         codes = np.column_stack([self.codes_as_written(name)[first] for name in names])
@@ -313,7 +315,7 @@ class Records:
 
 
 def unchanged(records: Records, changed: Iterable[Variable]) -> Bools:
-    """Shape (n,); the records whose cells are written as before in new versions of some columns."""
+    """Shape (n,); True for records whose cells are written as before in new versions of some columns."""
     same = np.ones(len(records), dtype=bool)
     for variable in changed:
         same &= variable.identity() == records[variable.name].identity()
@@ -321,7 +323,7 @@ def unchanged(records: Records, changed: Iterable[Variable]) -> Bools:
 
 
 def _as_numbers(x: ArrayLike) -> Floats:
-    """An array of any numbers as float64, refused where two that differ would become one."""
+    """An array of numbers as float64. Raises DataError if two different numbers would become one."""
     array = np.asarray(x)
     if array.dtype.kind == "O" and all(isinstance(cell, Real) for cell in array.flat):
         values = array.astype(np.float64)

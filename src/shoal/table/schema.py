@@ -1,7 +1,7 @@
-"""Description of the columns of a table: their role in disclosure control and their level of measurement.
+"""Descriptions of the columns of a table: their role in disclosure control and their level of measurement.
 
-No column has a role by default: one that nobody classified is an error that lists it, unless the key `*` says what all
-columns are that are not named.
+No column has a role by default: unclassified columns are an error that lists them, unless the key `*` describes all
+columns that are not named.
 """
 
 from collections import Counter
@@ -25,20 +25,20 @@ Scale = Literal["sd", "range", "mad", "rank", "none"]
 Missing = Literal["refuse", "drop", "impute", "category", "keep"]
 
 Policy = Literal["refuse", "report", "repair"]
-"""Treatment of a table that comes in with edit rules broken."""
+"""Treatment of a table whose input breaks edit rules."""
 
 ROLES: tuple[str, ...] = get_args(Role)
 LEVELS: tuple[str, ...] = get_args(Level)
 
 CHOICES: Mapping[str, tuple[str, ...]] = {"role": ROLES, "level": LEVELS}
-"""Keys of a column that are answered with the nearest value there is."""
+"""Keys of a column for whose wrong values the nearest right one is suggested."""
 
 
 ALL_OTHERS = "*"
-"""The key that describes all columns that are not named."""
+"""Key that describes all columns that are not named."""
 
 FOR_ALL_OTHERS = ("identifier", "quasi-identifier", "confidential", "other")
-"""Roles that many columns can have."""
+"""Roles that several columns can have."""
 
 
 class Column(BaseModel):
@@ -104,7 +104,7 @@ class Column(BaseModel):
 
     @property
     def codes(self) -> bool:
-        """True if numbers of the column are names of categories, of which no hierarchy makes its labels."""
+        """True if the column's numbers are names of categories, and no hierarchy builds its labels from them."""
         if self.role in ("identifier", "household", "stratum") or self.level == "continuous":
             return False
         if self.hierarchy is not None and of_values(self.hierarchy):
@@ -113,7 +113,7 @@ class Column(BaseModel):
 
     @property
     def ranges(self) -> bool:
-        """True if the column has numbers, of which steps make ranges."""
+        """True if the column has numbers that steps turn into ranges."""
         if self.role in ("identifier", "household", "stratum"):
             return False
         if self.hierarchy is not None:
@@ -127,12 +127,12 @@ class Column(BaseModel):
         return "keep" if self.role in ("identifier", "other") else "refuse"
 
     def load_hierarchy(self, counts: Mapping[str, int], folder: Path) -> Hierarchy | None:
-        """The hierarchy itself, its file looked up beside the plan, checked to hold every category.
+        """The hierarchy, with its file looked up in the plan's folder. Raises SchemaError if it lacks a category.
 
         Parameters
         ----------
         counts
-            The categories, and how many records have each.
+            Number of records with each category.
         """
         if self.hierarchy is None:
             return None
@@ -144,7 +144,7 @@ class Column(BaseModel):
 def mistakes(problems: Iterable[Any]) -> list[Mistake]:
     """Mistakes in the description of columns.
 
-    `problems`: of a pydantic ValidationError, the place of each counted from the column's name.
+    `problems`: the errors of a pydantic ValidationError, each located from the column's name.
     """
     mistakes: list[Mistake] = []
     rules: dict[str, list[Spec]] = {}
@@ -166,7 +166,7 @@ def mistakes(problems: Iterable[Any]) -> list[Mistake]:
 
 
 class Schema(RootModel[dict[str, Column]]):
-    """The columns of a table by name, every one with a role; under `*` what all columns are that are not named."""
+    """The columns of a table by name, each with a role; `*` describes all columns that are not named."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -181,7 +181,7 @@ class Schema(RootModel[dict[str, Column]]):
         return self.root.get(ALL_OTHERS)
 
     def covering(self, present: Iterable[str]) -> "Schema":
-        """The same with every column of a table named that `*` describes."""
+        """The same schema, with the columns of a table that only `*` covers named as well."""
         others = self.all_others
         if others is None:
             return self
@@ -218,12 +218,12 @@ class Schema(RootModel[dict[str, Column]]):
 
     @classmethod
     def of(cls, columns: "Schema | Mapping[str, Any]") -> "Schema":
-        """From `{name: role}` or `{name: {role: ..., level: ...}}`.
+        """A schema from `{name: role}` or `{name: {role: ..., level: ...}}`.
 
         Raises
         ------
         SchemaError
-            Naming every mistake.
+            With one sentence for every mistake.
         """
         if isinstance(columns, Schema):
             return columns
@@ -234,21 +234,21 @@ class Schema(RootModel[dict[str, Column]]):
             raise SchemaError(" ".join(sentence[0].upper() + sentence[1:] for sentence in sentences)) from None
 
     def names(self, *roles: str) -> tuple[str, ...]:
-        """The named columns of some roles."""
+        """The named columns with one of the roles."""
         return tuple(name for name, column in self.columns.items() if column.role in roles)
 
     @property
     def decimals(self) -> dict[str, int]:
-        """Decimals of the columns that are rounded."""
+        """Decimals of the columns to be rounded."""
         return {name: column.decimals for name, column in self.columns.items() if column.decimals is not None}
 
     def check_covers(self, present: Iterable[str]) -> None:
-        """Every column of the table is classified, and every classified column is in the table."""
+        """Refuse a table with unclassified columns, or without a classified one."""
         there = list(present)
         present = set(there)
         absent = [name for name in self.columns if name not in present]
         if unclassified := [name for name in there if name not in self.columns]:
-            stray = f" The plan has {quoted(absent)}, which the table has not." if absent else ""
+            stray = f" The plan has {quoted(absent)}, which the table lacks." if absent else ""
             raise SchemaError(
                 f"Columns without a role: {quoted(unclassified)}. Give each one of: {', '.join(ROLES)}; or all of them "
                 f"one under '{ALL_OTHERS}'.{stray}"

@@ -1,4 +1,4 @@
-"""The standardised scale of a continuous column; no other module defines one."""
+"""The standardised scale of continuous columns; no other module defines one."""
 
 from collections.abc import Callable
 
@@ -9,14 +9,17 @@ from shoal.table.schema import Scale
 from shoal.vocabulary.errors import DataError, plural
 
 MAD_TO_SD = 1.482602218505602
-"""1 / Phi^-1(3/4): makes the median absolute deviation estimate a normal standard deviation."""
+"""1 / Phi^-1(3/4), the factor from a median absolute deviation to a normal standard deviation."""
 
 LARGEST, SMALLEST = 1e75, 1e-60
-"""Between these the largest number of a table's column must lie: measures take fourth powers of numbers, which beyond
-would not be finite, or would vanish for differences in the last place."""
+"""Bounds of the largest number of a column.
+
+Measures take fourth powers of numbers; beyond these bounds they would not be finite, or would vanish for differences in
+the last place.
+"""
 
 HUGE = 2.0**1020
-"""Above this the difference of two values may overflow."""
+"""Absolute value above which the difference of two values may overflow."""
 
 
 def check_magnitude(values: Floats, name: str) -> None:
@@ -36,10 +39,10 @@ def check_magnitude(values: Floats, name: str) -> None:
 
 
 def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:
-    """The map that takes a continuous column to its standardised scale; constant columns go to 0.
+    """The function that maps a continuous column to its standardised scale; a constant column maps to 0.
 
-    Values are first moved to the column's median and scaled by a power of two, so that neither a huge offset
-    nor a subnormal unit costs digits.
+    Values are first shifted by the column's median and scaled by a power of two, so that neither a large offset nor a
+    subnormal unit costs digits.
     """
     present = values[~np.isnan(values)]
     if scale == "none" or not len(present):
@@ -74,6 +77,6 @@ def _spread(centred: Floats, scale: Scale) -> float:
 
 
 def deviation(values: Floats) -> float:
-    """The n-1 standard deviation of known values; 0 where there are no two that differ, whatever their size."""
+    """The n-1 standard deviation of the known values; exactly 0 if all of them are equal."""
     present = values[~np.isnan(values)]
     return float(present.std(ddof=1)) if len(present) > 1 and np.ptp(present) > 0 else 0.0

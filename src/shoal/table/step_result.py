@@ -1,4 +1,4 @@
-"""Result of one step of a plan: the changed records and the facts recorded about the change."""
+"""The result of a step of a plan: the changed records and the recorded facts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +13,11 @@ from shoal.table.variable import Variable
 from shoal.vocabulary.facts import ByColumn, ByLabel, Facts, Nested, private_form
 
 Dealing = Literal["drawn", "columns", "records"]
-"""Ways of dealing cells out anew inside groups: new ones are drawn from what the group has in common, each column's own
-cells change places by an order of its own, or those of a record change places together."""
+"""Ways of redistributing cells inside groups.
+
+`drawn`: new cells are drawn from the group's distribution; `columns`: each column is permuted by itself; `records`: the
+cells of a record move together.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,24 +25,24 @@ class StepTrace:
     """Dependencies of a step, declared by its methods before any record is looked at."""
 
     columns: tuple[str, ...]  # Columns that the step changes
-    # Columns whose cells decide on the groups, on the new cells or on which records stay; None where any may
+    # Columns whose cells decide the groups, the new cells or the records that stay; None if any column may
     reads: frozenset[str] | None
-    dealing: Dealing | None = None  # How the cells of `columns` are dealt out anew; None if they are not
+    dealing: Dealing | None = None  # How the cells of `columns` are redistributed; None if they are not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grouping:
-    """Columns that were replaced inside the groups of a partition."""
+    """Columns that were replaced within the groups of a partition."""
 
     columns: tuple[str, ...]
     partition: Partition  # The groups
-    rows: Longs  # Shape (n,); row numbers, in the table that came in, of the records that the partition divides
-    # True if the columns were dealt out anew: given the rest of the table, the new cells would have been as likely for
-    # any other order of a group's records, so that a record's place in its group says nothing of what it was
+    rows: Longs  # Shape (n,); row numbers in the original table of the records that the partition divides
+    # True if the columns were redistributed: given the rest of the table, the new cells would have been as likely for
+    # any other order of a group's records, so that a record's position in its group reveals nothing of its old cells
     exchangeable: bool = False
 
     def among(self, rows: Longs) -> Partition:
-        """The partition of those of its records that are left, in their order."""
+        """The partition restricted to the remaining records, in their order."""
         if len(rows) == len(self.rows) and (rows == self.rows).all():
             return self.partition
         place = np.full(int(self.rows.max()) + 1, -1)
@@ -52,12 +55,11 @@ class StepResult:
     """The outcome of a step, a replacement, a mask or a repair."""
 
     records: Records  # All records and columns after the step
-    facts: Facts = field(default_factory=dict)  # What it has to tell (see `shoal.vocabulary.facts`); no cell's value
-    # The columns that were replaced inside groups, and these groups; None where there were none
+    facts: Facts = field(default_factory=dict)  # Recorded facts (see `shoal.vocabulary.facts`); no cell's value
+    # The columns that were replaced within groups, and these groups; None if there are none
     grouping: Grouping | None = None
     masked: tuple[str, ...] = ()  # The columns that were masked one record at a time
-    # Of the columns that were changed, the continuous ones whose cells are averages now, with digits that no cell that
-    # came in had
+    # Changed continuous columns whose cells are now averages, with digits that no original cell had
     averaged: tuple[str, ...] = ()
 
     @classmethod
@@ -68,7 +70,7 @@ class StepResult:
         facts: Facts | None = None,
         averaged: tuple[str, ...] = (),
     ) -> Self:
-        """The outcome of changing columns one by one, each given with what it has to tell, beside facts of all."""
+        """The outcome of changing columns one by one, each with its own facts, besides facts about the whole step."""
         changed = list(columns)
         of_columns = ByColumn({variable.name: Nested(of_column) for variable, of_column in changed})
         return cls(
@@ -79,7 +81,7 @@ class StepResult:
 
     @property
     def details(self) -> ByLabel:
-        """The facts as they are; private."""
+        """The facts in their private form."""
         return private_form(self.facts)
 
     @property
@@ -90,28 +92,28 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepAccount:
-    """Account of one step."""
+    """Record of one step."""
 
     step: str  # The names of its methods
     columns: tuple[str, ...]  # The columns that it changed
-    facts: Facts  # What it has to tell, as facts that know how they may be shown
-    place: int | None = None  # Which of the plan's steps it is, from 0; None for what every plan does
+    facts: Facts  # The recorded facts, each with its rule of publication
+    place: int | None = None  # Number of the step in the plan, from 0; None for work that is part of every plan
 
 
 def last_partition(results: Sequence[StepResult], rows: Longs) -> Partition | None:
-    """The groups of the last step that formed any, for the records that are still there, in their order.
+    """The groups of the last step that formed any, restricted to the remaining records in their order.
 
-    `rows`, shape (n,): row numbers, in the table that came in, of the records that are left.
+    `rows`, shape (n,): row numbers in the original table of the remaining records.
     """
     groupings = [result.grouping for result in results if result.grouping is not None]
     return groupings[-1].among(rows) if groupings else None
 
 
 def groups_by_column(results: Sequence[StepResult], rows: Longs) -> dict[str, Partition]:
-    """For each column that a step changed, the groups inside which it was replaced; `rows` as for `last_partition`.
+    """For each changed column, the groups within which it was replaced; `rows` as for `last_partition`.
 
-    Those of a column that several steps replaced are the records that stayed together in all of them; those of a
-    column that masks alone changed, or a replacement that does not deal its cells out anew, are of one record each.
+    For a column that several steps replaced, the groups are the records that stayed together in all of them. For one
+    that only masks changed, or a replacement that does not redistribute its cells, each record is a group.
     """
     inside: dict[str, list[Partition]] = {}
     alone = Partition(labels=np.arange(len(rows), dtype=np.int32))

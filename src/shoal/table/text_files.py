@@ -1,7 +1,7 @@
 """Small text files that a user names: plans, hierarchies, keys, records of runs.
 
-A name may lead to a device that never ends, or to a pipe into which nobody writes. Only regular files are read, and
-only up to a size that none of these has.
+A name may lead to a device that never ends, or to a pipe that nobody writes to. So only regular files are read, up to a
+size that none of these files reaches.
 """
 
 import os
@@ -11,14 +11,14 @@ from pathlib import Path
 from shoal.vocabulary.errors import FileError
 
 LARGEST = 64 << 20
-"""Bytes: far more than any plan, hierarchy or record."""
+"""Most bytes of a file: far more than any plan, hierarchy or record has."""
 
 
 def read_text(path: str | Path, what: str, encoding: str = "utf-8", largest: int = LARGEST) -> str:
     """The text of a regular file.
 
-    `what`: what the file is to be, as the message begins: "Plan". `largest`: bytes that it may have. Raises FileError
-    if it cannot be read, is no regular file, or is too large.
+    `what`: the kind of file, as the message begins: "Plan". `largest`: most bytes. Raises FileError if it cannot be
+    read, is no regular file, or is too large.
     """
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))

@@ -1,9 +1,9 @@
-"""One column of a table in numbers, and the points between which the distance of its cells is taken.
+"""One column of a table in numbers, and the points that define the distances of its cells.
 
 - continuous: values standardised (mean and n-1 standard deviation unless the column says otherwise);
 - ordinal: rank over range, so that lowest and highest are 1 apart;
 - nominal: indicators over sqrt(2), so that different categories are 1 apart;
-- nominal with a hierarchy: a coordinate a node, so that the squared distance is the loss at the common ancestor.
+- nominal with a hierarchy: a coordinate for each node, so that the squared distance is the loss at the common ancestor.
 
 Squared distances of columns add up, each times its weight (`Records.matrix`).
 """
@@ -27,14 +27,14 @@ from shoal.vocabulary.errors import WidthError, plural
 Unit = Literal["date", "datetime", "duration"]
 
 ONE_NAN = np.float64(np.nan).view(np.int64)
-"""The bits of one not-a-number, for all there are; no number has them."""
+"""The bit pattern that stands for every not-a-number; no number has it."""
 
 MOST_COORDINATES = 2**27
-"""Coordinates of all records together, in a space where their distance is taken: 1 GiB of them."""
+"""Most coordinates of all records together in a space of distances: 1 GiB of them."""
 
 
 class _Values:
-    """The values of a variable: whole numbers of a continuous one are turned into float64 when first asked for."""
+    """The values of a variable; integers of a continuous one are turned into float64 on first access."""
 
     def __get__(self, variable: "Variable | None", owner: type) -> NDArray[Any]:
         if variable is None:
@@ -56,23 +56,23 @@ class Variable:
     name: str
     role: Role
     level: Level
-    # Shape (n,). Continuous: float64, NaN for missing; whole numbers given as such become float64 when they are first
-    # asked for. Ordinal and nominal: int32 codes into `categories`, -1 for missing
+    # Shape (n,). Continuous: float64, NaN for missing; integers become float64 on first access. Ordinal and nominal:
+    # int32 codes into `categories`, -1 for missing
     values: _Values = _Values()
     categories: tuple[Any, ...] = ()  # The categories as they stand in the table; ordinal ones from lowest to highest
     hierarchy: Hierarchy | None = None
     scale: Scale = "sd"
     weight: float = 1.0
-    # What continuous values count where they stand for time: days since 1970 for a `date`, microseconds since 1970 for
-    # a `datetime`, microseconds for a `duration`; None for plain numbers
+    # Unit of continuous values that stand for time: days since 1970 for a `date`, microseconds since 1970 for a
+    # `datetime`, microseconds for a `duration`; None for plain numbers
     unit: Unit | None = None
-    inexact: str = ""  # Why cells that differ may have the same value here; then they cannot be compared as written
-    # Shape (n,), of a column of a file that is judged: which way of writing its value a cell has, from 0; None where
-    # the file writes every value, and a missing cell, in one way
+    inexact: str = ""  # Reason why different cells may have one value, so that they cannot be compared as written
+    # Shape (n,), for a column of a judged file: number of the cell's spelling among those of its value, from 0; None if
+    # every value, and missing, has one spelling
     spelling: Ints | None = None
-    # What is known of the column of the whole table, where these are some of its records; None where they are all
+    # Facts about the whole table's column, if this is a part of it; None if it is whole
     whole: WholeColumn | None = None
-    # Of a column of codes: what they mean, as the file that they came from says
+    # Labels of the codes of a column, from the file that it was read from
     labels: Mapping[Any, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:  # shows no cell, for it may stand in a traceback
@@ -83,7 +83,7 @@ class Variable:
 
     @property
     def given(self) -> NDArray[Any]:
-        """Shape (n,); the values as they came: whole numbers stay whole."""
+        """Shape (n,); the original values: integers stay integers."""
         given: NDArray[Any] = self.__dict__["given"]
         return given
 
@@ -93,7 +93,7 @@ class Variable:
 
     @cached_property
     def missing(self) -> Bools:
-        """Shape (n,)."""
+        """Shape (n,); True for missing cells."""
         if not self.continuous:
             return np.asarray(self.given < 0)
         return np.isnan(self.given) if self.given.dtype.kind == "f" else np.zeros(len(self), dtype=bool)
@@ -110,21 +110,20 @@ class Variable:
         return replace(self, values=self.values[rows], spelling=spelling)
 
     def with_values(self, values: ArrayLike) -> "Variable":
-        """The same column with new values (or new codes into the same categories), each written in one way."""
+        """The column with new values (or new codes into the same categories), each with one spelling."""
         return replace(self, values=floats(values) if self.continuous else ints(values), spelling=None, whole=None)
 
     def filled_in(self, values: NDArray[Any], cells: Bools | Longs) -> "Variable":
-        """The same column with missing cells filled in by whoever reads it; the others are written as they were."""
+        """The column with missing cells filled in by an intruder; the other cells keep their spelling."""
         spelling = None if self.spelling is None else self.spelling.copy()
         if spelling is not None:
             spelling[cells] = 0
         return replace(self, values=values, spelling=spelling, whole=None)
 
     def identity(self) -> Longs:
-        """Shape (n,); equal numbers exactly where cells are equal as written; missing equals missing.
+        """Shape (n,); equal numbers exactly for cells that are written alike; missing equals missing.
 
-        Continuous values are told apart by their bits, so that 0 and -0, which are written differently,
-        differ.
+        Continuous values are compared by their bits, so that 0 and -0, which are written differently, differ.
         """
         if not self.continuous:
             return self.values.astype(np.int64)
@@ -133,7 +132,7 @@ class Variable:
         return bits
 
     def codes(self) -> Ints:
-        """Shape (n,); equal codes from 0 exactly where cells are equal as written, -1 for missing cells."""
+        """Shape (n,); equal codes from 0 exactly for cells that are written alike, -1 for missing ones."""
         if not self.continuous:
             return ints(self.given)
         codes = np.full(len(self), -1, dtype=np.int32)
@@ -143,21 +142,21 @@ class Variable:
 
     @property
     def width(self) -> int:
-        """Coordinates of the column in the space of distances: one a category, in each level of a hierarchy."""
+        """Number of coordinates of the column: one for each category, in each level of a hierarchy."""
         if self.level != "nominal":
             return 1
         return len(self.categories) if self.hierarchy is None else self.hierarchy.width
 
     def embedded(self) -> Floats:
-        """Shape (n, m); points whose squared distances are the column's part of a record's distance."""
+        """Shape (n, m); points whose squared distances are the column's part of the records' distances."""
         return self.embedding()(self)
 
     def embedded_like(self, other: "Variable") -> Floats:
-        """Shape (n', m); a released version of this column in the embedding that this one fixes."""
+        """Shape (n', m); points of a released version of this column, in this column's embedding."""
         return self.embedding()(other)
 
     def embedding(self) -> Callable[["Variable"], Floats]:
-        """The embedding fixed by this column, to be applied to it or to a released version of it."""
+        """The embedding that this column defines, as a function of the column or a released version of it."""
         check_memory(self, max(len(self), len(self.categories)), self.width)
         if self.continuous:
             root = np.sqrt(self.weight)
@@ -172,22 +171,24 @@ class Variable:
         return place_codes
 
     def places(self, other: "Variable") -> Floats:
-        """Shape (v, m); points of the categories of a released version of this categorical column, or of its own."""
+        """Shape (v, m); points of the categories of a released version of this column, or of its own."""
         check_memory(self, len(self.categories), self.width)
         points, place = self._category_points()
         places = np.array([place(category) for category in other.categories], dtype=np.float64)
         return np.asarray(np.sqrt(self.weight) * places.reshape(len(other.categories), points.shape[1]))
 
     def _node_points(self, hierarchy: Hierarchy) -> Floats:
-        """Shape (m, width); points of the categories: of a node, which an earlier step may have left, the middle of
-        its leaves."""
+        """Shape (m, width); points of the categories.
+
+        A node, which an earlier step may have left as a cell, has the mean of its leaves' points.
+        """
         leaves, nodes, labels = hierarchy.embedding(), hierarchy.nodes(), [str(c) for c in self.categories]
         hierarchy.codes([label for label in labels if label not in nodes])  # refuses labels that it lacks
         rows = [sorted(nodes[label]) for label in labels]
         return np.array([leaves[under].mean(axis=0) for under in rows]).reshape(len(labels), leaves.shape[1])
 
     def _category_points(self) -> tuple[Floats, Callable[[Any], Floats]]:
-        """Points of the categories, and of any other label that a release may hold instead."""
+        """Points of the categories, and a function for any other label that a release may hold."""
         m = len(self.categories)
         if self.level == "ordinal":
             points = np.arange(m, dtype=np.float64)[:, None] / max(m - 1, 1)
@@ -211,7 +212,7 @@ class Variable:
 
 
 def check_memory(widest: Variable, n: int, width: int) -> None:
-    """Refuse a space of distances that would not fit into memory, before any of it is taken."""
+    """Refuse a space of distances that would not fit into memory, before any is allocated."""
     if n * width > MOST_COORDINATES:
         raise WidthError(
             f"Column '{widest.name}' has {plural(len(widest.categories), 'category')}, and a distance takes one "

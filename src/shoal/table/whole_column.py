@@ -1,8 +1,8 @@
 """Facts about a column of a whole table, for a part that holds only some of its records.
 
-A table that does not fit into memory is worked on part by part. What a part cannot know of itself comes with its
-columns: the scale on which distances are taken, and how the column's values are distributed over all records. A column
-without any is a whole one.
+A table that does not fit into memory is processed part by part. Facts that a part cannot know come with its columns:
+the scale of distances, and the distribution of the column's values over all records. A column without such facts is
+whole.
 """
 
 from dataclasses import dataclass, replace
@@ -20,14 +20,13 @@ from shoal.table.standardisation import MAD_TO_SD
 class WholeColumn:
     """A column of the whole table."""
 
-    # centre, spread: what is taken from a number and what the rest is divided by, to standardise it; a spread of 0
-    # takes every number to 0
+    # centre, spread: a number is standardised as (x - centre) / spread, or as 0 if the spread is 0
     centre: float = 0.0
     spread: float = 1.0
-    # Shape (m,), ascending; the distinct values (of a continuous column) or the codes (of another one) that occur,
-    # without what is missing. None where they were not counted
+    # Shape (m,), ascending; the distinct values (of a continuous column) or codes (of any other) that occur, without
+    # missing ones. None if they were not counted
     values: NDArray[Any] | None = None
-    counts: Longs | None = None  # Shape (m,); how often each occurs
+    counts: Longs | None = None  # Shape (m,); number of records with each
     missing: int = 0  # Records without a value
     ranked: bool = False  # True if numbers are standardised by their ranks among the values, which were counted
 
@@ -55,7 +54,7 @@ class WholeColumn:
 
     @property
     def with_missing(self) -> "WholeColumn":
-        """The same with missing cells as a value: not a number among numbers, -1 among codes."""
+        """The same with missing cells as a value: NaN among numbers, -1 among codes."""
         if not self.missing or self.values is None or self.counts is None:
             return self
         if self.values.dtype.kind == "f":
@@ -65,9 +64,9 @@ class WholeColumn:
         return replace(self, values=values, counts=counts)
 
     def places(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], Longs]:
-        """The distinct values of the whole, where each of some values stands among them, and their counts.
+        """The distinct values of the whole, the position of each given value among them, and their counts.
 
-        Raises ValueError if they were not counted, or if a value is none of the whole's.
+        Raises ValueError if they were not counted, or if a value does not occur in the whole.
         """
         if self.values is None or self.counts is None:
             raise ValueError("The values of the whole column were not counted.")

@@ -1,4 +1,4 @@
-"""YAML 1.2 texts that a user writes, refused where they stand for more than any of them needs."""
+"""YAML 1.2 texts of users, refused if they expand to more than any plan needs."""
 
 import re
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from typing import Any
 from shoal.vocabulary.errors import FileError
 
 DEEPEST = 120
-"""Levels of a plan: those of a hierarchy, and some above it."""
+"""Most levels of nesting: those of a hierarchy, and some above it."""
 
 LARGEST = 1_000_000
-"""Entries of a plan, references (&, *) written out."""
+"""Most entries of a plan, with references (&, *) expanded."""
 
 
 def format_kept() -> Any:
@@ -27,8 +27,8 @@ def format_kept() -> Any:
 def parse_yaml(text: str, source: str) -> Any:
     """A YAML 1.2 text with comments and line numbers kept.
 
-    `source`: what messages call it. Raises FileError if it is no YAML, or stands for too much; the message has the
-    line.
+    `source`: name of the text in messages. Raises FileError, with the line, if it is no YAML; also if it is nested too
+    deeply or too large.
     """
     from ruamel.yaml.error import YAMLError
 
@@ -41,7 +41,7 @@ def parse_yaml(text: str, source: str) -> Any:
     except FileError:
         raise
     except ValueError:  # Python reads no integer of more than 4,300 digits
-        raise FileError(f"{source}: a number has more digits than any has. Correct it.") from None
+        raise FileError(f"{source}: a number has too many digits. Correct it.") from None
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -53,7 +53,7 @@ def parse_yaml(text: str, source: str) -> Any:
 
 
 def refuse_deep(text: str, source: str) -> None:
-    """Refuse a text of which brackets are nested too deep, at once; to read it would take the square of its depth.
+    """Refuse a text whose brackets are nested too deeply, before a parse, which would take quadratic time.
 
     Raises FileError if they are; YAMLError if the text is no YAML.
     """
@@ -67,7 +67,7 @@ def refuse_deep(text: str, source: str) -> None:
 
 
 def _suspicion(text: str) -> int | None:
-    """Place where a text may be nested too deep, counting brackets in quotation marks; None if nowhere."""
+    """Position where a text may be nested too deeply, counting brackets in quotation marks, too; None if nowhere."""
     depth = 0
     for bracket in re.finditer(r"[][{}]", text):
         depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
@@ -87,12 +87,12 @@ def _refuse_deep_events(text: str, source: str) -> None:
 
 
 def too_deep_message(source: str) -> str:
-    """The sentence for what is nested too deep."""
-    return f"{source}: its brackets and indents are nested more than {DEEPEST} deep. Write it flatter."
+    """The message for text that is nested too deeply."""
+    return f"{source}: its brackets and indents are nested more than {DEEPEST} deep. Use fewer levels."
 
 
 def too_deep(content: Any) -> bool:
-    """True if something is nested deeper than any plan; to be asked before anything that goes down into it."""
+    """True if a value is nested more deeply than any plan; to be called before any recursion into it."""
     level, seen = [content] if isinstance(content, (Mapping, list, tuple)) else [], set[int]()
     for _ in range(DEEPEST):
         below = [v for node in level for v in (node.values() if isinstance(node, Mapping) else node)]
@@ -104,7 +104,7 @@ def too_deep(content: Any) -> bool:
 
 
 def _check_size(content: Any, source: str) -> None:
-    """References can make a few lines stand for more than any memory holds."""
+    """Refuse content that references expand to more entries than memory holds."""
     sizes: dict[int, int] = {}
 
     def size(value: Any) -> int:
@@ -117,5 +117,5 @@ def _check_size(content: Any, source: str) -> None:
 
     if size(content) > LARGEST:
         raise FileError(
-            f"{source}: with its references written out it has more than {LARGEST:,} entries. Write out what is meant."
+            f"{source}: with its references expanded it has more than {LARGEST:,} entries. Use fewer references."
         )

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from shoal.judges.base import Measure
 from shoal.judges.evidence import Finding
-from shoal.report.evidence import Kind
+from shoal.report.evidence import MeasureKind
 from shoal.vocabulary.prelude import Columns, family
 
 ROUNDING = 1e-12
@@ -15,7 +15,7 @@ ROUNDING = 1e-12
 class UtilityMeasure(Measure):
     """A figure of information loss."""
 
-    method_kind: ClassVar[Kind] = "utility"
+    method_kind: ClassVar[MeasureKind] = "utility"
 
     def tells_nothing(self, figure: float) -> bool:
         """True if a table in which everybody has the same record would have a figure as good as this one."""

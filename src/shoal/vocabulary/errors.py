@@ -12,7 +12,7 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C; the others stand with the errors that they follow from."""
 
 MEMORY_EXHAUSTED = "memory is exhausted; nothing was changed. Use a machine with more of it, or fewer columns."
-"""What a run says that got no memory, wherever it was."""
+"""Message of a run that could not get enough memory, in whichever process that happened."""
 
 
 NEXT_TO_NOTHING = 1e-9
@@ -23,18 +23,18 @@ Mistake = tuple[tuple[str | int, ...], str]
 
 
 class ShoalError(Exception):
-    """Anything shoal refuses to do, said in one sentence."""
+    """Anything shoal refuses to do, told in one sentence."""
 
     exit_status = 1
 
 
 class InputError(ShoalError, ValueError):
-    """What came in cannot be used: the command line ends with status 2.
+    """Input that cannot be used; the command line ends with status 2.
 
     Parameters
     ----------
     mistakes
-        Where the message tells of several, each by itself: the keys that lead to it from outside, and the sentence.
+        Each mistake by itself, where the message tells of several: the keys that lead to it, and a sentence.
     """
 
     exit_status = 2
@@ -53,7 +53,7 @@ class WidthError(DataError):
 
 
 class NoFigure(ShoalError):  # noqa: N818 - it is a reason, not a fault
-    """A measure has no figure on these tables; the message says why. It is caught in one place (`judges.base`)."""
+    """A measure has no figure on these tables; the message says why. Caught in one place (`judges.base`)."""
 
 
 class SchemaError(InputError):
@@ -89,8 +89,8 @@ class Refused(ShoalError):  # noqa: N818 - the word the house uses for a release
     Parameters
     ----------
     verdicts
-        What was proved and what was not (`shoal.judges.evidence.Verdict`); none where a step refused. `advice` has what
-        would help, where that was looked for (`shoal.release.NotProved`).
+        Verdicts on the requirements (`shoal.judges.evidence.Verdict`); none where a step refused. `advice` holds
+        changes that would help, where they were searched for (`shoal.release.NotProved`).
     """
 
     exit_status = 3
@@ -102,7 +102,7 @@ class Refused(ShoalError):  # noqa: N818 - the word the house uses for a release
 
 
 class Interrupted(ShoalError):  # noqa: N818 - somebody asked for it
-    """A run was asked to end, and has something to say of what it keeps: status 130."""
+    """A run was asked to end, and its message tells what is kept of it: status 130."""
 
     exit_status = INTERRUPTED
 
@@ -207,7 +207,7 @@ def refuse_repeated(names: Iterable[object]) -> None:
 
 
 def in_digits(value: float, digits: int = 4) -> str:
-    """A number for people: so many digits, and no power of ten but of what is next to nothing."""
+    """A number for readers, with so many significant digits; only tiny numbers are written with a power of ten."""
     from decimal import Decimal
 
     text = f"{value:.{digits}g}"

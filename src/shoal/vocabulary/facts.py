@@ -1,4 +1,4 @@
-"""What methods and judges have to tell, as values whose types say how they may be shown.
+"""Facts that methods and judges report, as values whose types say how they may be shown.
 
 A fact has two forms. Its private form is the figure itself, for record.json and the private report. Its public
 form is for whatever leaves the building, and there it matters how the figure depends on the original table, for a
@@ -13,12 +13,12 @@ other.
   in docs/explanation/what-is-public.md.
 - None: nobody has bounded it. It has no public form.
 
-Most of what a partition has to tell is of the last kind: one record more may divide all others anew, and with the
-groups their number, their sizes and whatever is made from them. The same holds for what a search met on its way, for
-figures of fitted models, and for draws at random, which one record more shifts for all that follow.
+Most facts about a partition are of the last kind: one more record may regroup all others, and so change the number of
+groups, their sizes and all that is made from them. The same holds for the course of a search, for figures of fitted
+models, and for random draws, since one more record shifts all later draws.
 
-`Facts` are typed, so that a type checker finds what was told as it is; whatever is no `Fact` all the same (a number, a
-text, an array) has no public form either.
+`Facts` are typed, so that a type checker finds a bare value among them. A bare value that gets there all the same (a
+number, a text, an array) has no public form.
 """
 
 import math
@@ -40,8 +40,10 @@ SCALES: tuple[Scale, ...] = ((1.0, 2.0, 5.0), (1.0,), (3.0,))
 """Scales of bands, from the finest: factors, times the powers of ten. The last ones lie across each other."""
 
 FEWEST = 20
-"""No band is narrower than what so many records together could do: a table then seldom lies at a band's edge, where a
-neighbour of it would be given another."""
+"""Records whose joint influence is the narrowest band.
+
+A table then seldom lies at the edge of a band, where a neighbouring table would be given another band.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,7 @@ class Interval:
 
     @property
     def decimals(self) -> int | None:
-        """To which decimal a figure with this interval is known: one more than that of half its width."""
+        """Decimal places to which a figure with this interval is known: one more than those of half its width."""
         half = (self.high - self.low) / 2
         return max(1 - Decimal(half).adjusted(), 0) if half > 0 and math.isfinite(half) else None
 
@@ -76,7 +78,7 @@ class Band:
     Parameters
     ----------
     unit
-        What is counted or measured, as in "records"; empty for a pure number.
+        Unit of the figure, as in "records"; empty for a pure number.
     """
 
     at_most: float | None = None
@@ -89,7 +91,7 @@ class Band:
 
 
 class Fact(ABC):
-    """Something to tell, in a private and a public form."""
+    """A reportable fact, with a private and a public form."""
 
     @abstractmethod
     def private(self) -> Any:
@@ -97,7 +99,7 @@ class Fact(ABC):
 
     @abstractmethod
     def public(self) -> Any:
-        """What may leave the building, JSON-able or a `Band`; None for nothing at all."""
+        """The form that may leave the building, JSON-able or a `Band`; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +109,9 @@ class Count(Fact):
     Parameters
     ----------
     n, of
-        How many, and of how many; None where there is no whole to compare with.
+        The count, and the total that it is part of; None where there is no total.
     unit
-        What is counted, in the plural.
+        Things that are counted, in the plural.
     influence
         See the module; 1 for a count of records each of which counts by itself.
     """
@@ -156,7 +158,7 @@ class Figure(Fact):
     Parameters
     ----------
     better
-        Whether lower or higher is better: the side on which a band bounds it.
+        The better direction, `lower` or `higher`; a band bounds the figure on the other side.
     """
 
     value: float
@@ -190,7 +192,7 @@ class ByColumn(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyLoss(Fact):
-    """Differential privacy that was spent: epsilon (and delta) for the columns, known before any record was seen."""
+    """Differential privacy spent on columns: epsilon (and delta), known before any record was seen."""
 
     epsilon: float
     columns: tuple[str, ...]
@@ -206,10 +208,10 @@ class PrivacyLoss(Fact):
 
 @dataclass(frozen=True, slots=True)
 class OfPlan(Fact):
-    """Anything that follows from the plan as it is published, shown as it is: a setting that was used.
+    """Anything that follows from the published plan alone, shown as it is: a setting that was used.
 
-    A setting that may be a cell (a cut point, a bound) is none in this sense, nor what follows from the number of
-    records that came in, which tells how many were dropped.
+    A setting that may be a cell (a cut point, a bound) does not belong here. Nor does a figure that depends on the
+    number of records that came in, which tells how many were dropped.
     """
 
     value: Any
@@ -241,7 +243,7 @@ def of_release(values: Mapping[str, Any]) -> dict[str, OfRelease]:
 
 @dataclass(frozen=True, slots=True)
 class OfOriginal(Fact):
-    """Anything that depends on the original and that nobody has bounded: it has no public form."""
+    """Anything that depends on the original and whose influence nobody has bounded; it has no public form."""
 
     value: Any
 
@@ -253,17 +255,17 @@ class OfOriginal(Fact):
 
 
 def of_original(values: Mapping[str, Any]) -> dict[str, OfOriginal]:
-    """Several figures that depend on the original and that nobody has bounded."""
+    """Several figures that depend on the original and whose influence nobody has bounded."""
     return {label: OfOriginal(value) for label, value in values.items()}
 
 
 Facts = Mapping[str, Fact]
-"""Facts by the words that a reader sees before them; no code asks for one by these words."""
+"""Facts by the label that a reader sees; no code looks one up by its label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nested(Fact):
-    """The facts of something inside: of a stratum, of a method that another one uses."""
+    """The facts of a part: of a stratum, of a method that another one uses."""
 
     facts: Facts = field(default_factory=dict)
 
@@ -275,30 +277,30 @@ class Nested(Fact):
 
 
 def private(value: Any) -> Any:
-    """The private form of a fact, or of whatever is none."""
+    """The private form of a fact; any other value as it is."""
     return value.private() if isinstance(value, Fact) else value
 
 
 def public(value: Any) -> Any:
-    """The public form of a fact; None for whatever is none."""
+    """The public form of a fact; None for any other value."""
     return value.public() if isinstance(value, Fact) else None
 
 
 def private_form(facts: Facts) -> ByLabel:
-    """All facts, as they are."""
+    """The private forms of all facts."""
     return {label: private(value) for label, value in facts.items()}
 
 
 def public_form(facts: Facts) -> ByLabel:
-    """The facts that have a public form, in it."""
+    """The public forms of the facts that have one."""
     return {label: form for label, value in facts.items() if (form := public(value)) is not None}
 
 
 def unbounded(facts: Facts) -> dict[str, Fact]:
-    """The facts, none of them bounded: for a step whose input other records of the original have shaped.
+    """The facts without their bounds: for a step after one that may have changed many records on account of one.
 
-    What a step bounds is the change of a fact by one record of the table that came in. Where an earlier step may have
-    changed many of its records on account of one, that bounds nothing.
+    A step bounds how much one record of its input changes a fact. If one record of the original may have changed many
+    records of that input, nothing is bounded.
     """
     return {label: _unbounded(fact) for label, fact in facts.items()}
 
@@ -312,7 +314,7 @@ def _unbounded(fact: Fact) -> Fact:
 
 
 def losses(facts: Facts) -> Iterator[PrivacyLoss]:
-    """All differential privacy that some facts say was spent, nested facts included."""
+    """All the differential privacy that facts report as spent, nested facts included."""
     for value in facts.values():
         if isinstance(value, PrivacyLoss):
             yield value

@@ -1,13 +1,12 @@
-"""What a method's parameter holds, said in its annotation.
+"""Kinds of values that a parameter of a method may hold, declared in its annotation.
 
     value: Annotated[float | None, HoldsCells()] = None
     holdout: Annotated[Any, TablePath()] = None
     variance: Annotated[float, Gt(0), Setting()]
 
-From these alone follow what of a plan is public, where file names are looked up (from the plan's folder), how
-record.json is written, what a form offers and what the documentation says. Whole numbers, truth values and words
-from a fixed list need none: they are settings by themselves. Everything else must be classified; a contract test
-looks.
+These markers alone decide which parts of a plan are public, which names are files (looked up from the plan's folder),
+how record.json is written, what a form offers and what the documentation says. Whole numbers, truth values and words
+from a fixed list need no marker: they are settings. Everything else must be classified, which a contract test checks.
 """
 
 import types
@@ -20,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """What a parameter holds; one of the classes below."""
+    """Marker of a parameter; one of the classes below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class HoldsCells(Holds):
 
 @dataclass(frozen=True, slots=True)
 class ForReaders(HoldsCells):
-    """Words for the readers of a release: public but for what in them is a cell that only the original has."""
+    """Words for the readers of a release: public except for cells in them that only the original has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Columns(Holds):
 
 @dataclass(frozen=True, slots=True)
 class TablePath(Holds):
-    """Names a file with a table, or is a table: of a path only the file's name is public."""
+    """Names a file with a table, or is a table; of a path only the file's name is public."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +76,15 @@ class Method(Holds):
 
 
 _READ: WeakKeyDictionary[type[Any], Mapping[str, Holds | None]] = WeakKeyDictionary()
-"""What `holds` read off a class before: reading annotations takes longer than many a method."""
+"""Markers that `holds` has read before, by class: reading annotations takes longer than running many a method."""
 
 
 def holds(cls: type[Any]) -> Mapping[str, Holds | None]:
-    """For every parameter of a method, or key of a section of a plan, what it holds; None if it does not say so."""
+    """The marker of every parameter of a method, or key of a plan's section; None where nothing is declared."""
     if cls not in _READ:
         hints = get_type_hints(cls, include_extras=True)
         names = [f.name for f in fields(cls)] if is_dataclass(cls) else list(cls.model_fields)
-        _READ[cls] = types.MappingProxyType({name: _said(hints[name]) for name in names})
+        _READ[cls] = types.MappingProxyType({name: _marker_in(hints[name]) for name in names})
     return _READ[cls]
 
 
@@ -98,18 +97,18 @@ def columns_named_by(method: Any) -> Iterator[str]:
 
 
 LISTS = {"tuple_type": "a list", "too_short": "a list that is not empty"}
-"""What pydantic's kinds of errors about tuples are in the words of a plan."""
+"""Rules about lists, by pydantic's names of the errors."""
 
 
 def broken_rules(cls: type[Any], problems: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """For each parameter the rules that it breaks and what came: 'must be a list; got 3'.
+    """The rules that each parameter breaks, and the value that came: 'must be a list; got 3'.
 
-    A parameter of several types breaks the rule of each. What may be a cell or a secret is not repeated.
+    A parameter of several types breaks the rule of each. A value that may be a cell or a secret is not repeated.
 
     Parameters
     ----------
     problems
-        Of a pydantic ValidationError, the place of each counted from the parameter's name.
+        The errors of a pydantic ValidationError, the place of each counted from the parameter's name.
     """
     classes = holds(cls)
     broken: dict[str, tuple[list[str], Any]] = {}
@@ -131,7 +130,7 @@ def _unshown(marker: Holds | None, came: Any) -> bool:
     return isinstance(marker, (HoldsCells, Secret, TablePath)) or isinstance(came, Mapping)
 
 
-def _said(annotation: Any) -> Holds | None:
+def _marker_in(annotation: Any) -> Holds | None:
     for part in _parts(annotation):
         if isinstance(part, Holds):
             return part
@@ -147,7 +146,7 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 
 def _plain(annotation: Any) -> bool:
-    """Whether an annotation admits nothing but whole numbers, truth values, None and words from a list."""
+    """True if an annotation admits only whole numbers, truth values, None and words from a list."""
     origin = get_origin(annotation)
     if origin is typing.Annotated:
         return _plain(get_args(annotation)[0])

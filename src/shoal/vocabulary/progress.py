@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-Stage = Callable[[str, float], None]
-"""Called with what is being done and the fraction of it that is done."""
+OnProgress = Callable[[str, float], None]
+"""Called with the name of the current stage and the fraction of the whole run that is done, in [0, 1]."""
 
 QUIET_SECONDS = 1.0
 """Work that takes longer shows its progress."""
@@ -18,8 +18,8 @@ PAUSE = 0.2
 
 
 @contextmanager
-def shown(stage: Stage | None) -> Iterator[Stage]:
-    """The callback that was given; where none was, a bar in a notebook, and silence elsewhere."""
+def shown(stage: OnProgress | None) -> Iterator[OnProgress]:
+    """The given callback; without one a bar in a notebook, and silence elsewhere."""
     if stage is not None:
         yield stage
     elif not in_notebook():
@@ -33,7 +33,7 @@ def shown(stage: Stage | None) -> Iterator[Stage]:
 
 
 def in_notebook() -> bool:
-    """Whether a kernel of a notebook runs this; a library is looked for, never imported."""
+    """True inside the kernel of a notebook; IPython is looked up, never imported."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return shell is not None and hasattr(shell, "kernel")

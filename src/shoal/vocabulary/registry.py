@@ -53,7 +53,7 @@ KIND_NAMES = {
     "risk": "risk measure",
     "utility": "utility measure",
 }
-"""What a kind is called where users read of it."""
+"""Names of the kinds of methods for users."""
 
 Scales = Literal["rows", "blocks", "combinations", "sorting", "classes", "sample", "memory"]
 
@@ -66,10 +66,10 @@ SCALE_NAMES: Mapping[Scales, str] = {
     "sample": "on a random sample of whole classes, with an interval",
     "memory": "on all records at once, which memory must hold",
 }
-"""How a method works on a table in parts; declared as `scales` by a method or for its kind."""
+"""Ways in which a method can work on a table in parts; declared as `scales` by a method or for its kind."""
 
 Spec = dict[str, Any]
-"""Part of a plan as YAML has it: a method by its name with its parameters, a step, a section."""
+"""Part of a plan as YAML holds it: a method by its name with its parameters, a step, a section."""
 
 C = TypeVar("C", bound=type[Any])
 
@@ -81,9 +81,9 @@ class Entry:
     Parameters
     ----------
     example
-        Parameters with which the method can be tried: at least those that have no default.
+        Parameters with which the tests try the method: at least those without a default.
     example_columns
-        Columns of the tests' invented table that it can be tried on; two continuous ones if empty.
+        Columns of the tests' invented table on which it is tried; two continuous ones if empty.
     """
 
     name: str
@@ -120,8 +120,8 @@ def method(
 ) -> Callable[[C], C]:
     """Make a class a self-checking frozen dataclass and enter it in the registry.
 
-    The class says which kind it lives in through its base class (`Partitioner`, `Replacement`, `Mask`,
-    `PrivacyModel`, `RiskMeasure`, `UtilityMeasure`). The contract tests try it with its example (see `Entry`).
+    Its kind follows from its base class (`Partitioner`, `Replacement`, `Mask`, `PrivacyModel`, `RiskMeasure`,
+    `UtilityMeasure`). The contract tests try it with its example (see `Entry`).
     """
 
     def enter(cls: C) -> C:
@@ -154,13 +154,13 @@ def method(
 def family(cls: C) -> C:
     """Make a base class whose parameters several methods share.
 
-    Its fields come before a method's own, and what its docstring says of them becomes part of the method's.
+    Its fields come before a method's own, and their descriptions become part of the method's docstring.
     """
     return cast(C, dataclass(frozen=True, kw_only=True)(cls))
 
 
 def _with_shared_parameters(cls: type[Any]) -> str:
-    """The docstring with what families say of their parameters; those that must be given come first."""
+    """The docstring together with the parameters that families describe; required parameters come first."""
     text, own, rest = docstring_sections(cls.__doc__)
     shared: dict[str, str] = {}
     for base in reversed(cls.__mro__[1:]):
@@ -174,7 +174,7 @@ def _with_shared_parameters(cls: type[Any]) -> str:
 
 
 def docstring_sections(docstring: str | None) -> tuple[str, dict[str, str], str]:
-    """A numpydoc docstring's text, what it says of each parameter (by its names, as written), and what follows."""
+    """The parts of a numpydoc docstring: its text, the description of each parameter, and what follows."""
     text, *sections = re.split(r"\n\n(?=\w+\n---)", cleandoc(docstring or ""))
     if not sections or not sections[0].startswith("Parameters\n"):
         return text, {}, "\n\n".join(sections)
@@ -184,7 +184,7 @@ def docstring_sections(docstring: str | None) -> tuple[str, dict[str, str], str]
 
 
 LARGEST_NUMBER = 1 << 63
-"""What integers of the kernels do not hold."""
+"""Whole numbers from here on do not fit the integers of the kernels."""
 
 
 def _check_on_construction(cls: type[Any], name: str) -> None:
@@ -210,7 +210,7 @@ def _check_on_construction(cls: type[Any], name: str) -> None:
 
 
 def _takes_truth(cls: type[Any], key: str) -> bool:
-    """Whether a parameter may be true or false; unknown ones are left to pydantic, which names them."""
+    """True if a parameter may be true or false, or is unknown: pydantic names unknown ones."""
     annotation = next((f.type for f in fields(cls) if f.name == key), Any)
     kinds = [annotation, *get_args(annotation), *(k for part in get_args(annotation) for k in get_args(part))]
     return Any in kinds or bool in kinds or any(isinstance(kind, str) for kind in kinds[:1])
@@ -241,11 +241,11 @@ def _in_words(cls: type[Any], name: str, error: ValidationError) -> list[Mistake
 
 @cache
 def load() -> tuple[str, ...]:
-    """Import every module of every kind, and those that other packages name, so that each method has entered itself.
+    """Import all modules of methods, ours and those of other packages, so that each method enters itself.
 
     Returns
     -------
-    The packages that brought methods along: those with an entry point of the group "shoal.methods", which is a module.
+    Names of the other packages that brought methods: those with an entry point of the group "shoal.methods".
 
     Raises
     ------
@@ -277,12 +277,12 @@ def _package(point: EntryPoint) -> str:
 def registered(kind: str | None = None) -> list[Entry]:
     """All methods, or those of one kind, by kind and name."""
     load()
-    wanted = [key for key in _entries if kind is None or key[0] == kind]
-    return [_entries[key] for key in sorted(wanted, key=lambda key: (KINDS.index(key[0]), key[1]))]
+    keys = [key for key in _entries if kind is None or key[0] == kind]
+    return [_entries[key] for key in sorted(keys, key=lambda key: (KINDS.index(key[0]), key[1]))]
 
 
 def entry(kind: str, name: str) -> Entry:
-    """One method by its registered name; an unknown name is answered with the nearest one."""
+    """One method by its registered name; the error for an unknown name suggests the nearest one."""
     load()
     if (kind, name) not in _entries:
         raise ParameterError(unknown(KIND_NAMES[kind], name, [e.name for e in registered(kind)]))
@@ -290,7 +290,7 @@ def entry(kind: str, name: str) -> Entry:
 
 
 def build(kind: str, spec: Any) -> Any:
-    """Make a method from what a plan says: its name, or a mapping `{method: name, parameter: value}`.
+    """Make a method from a plan's words: its name, or a mapping `{method: name, parameter: value}`.
 
     The key that holds the name may be `method` or the kind's own (`{partition: mdav, k: 5}`). Wherever a name
     may stand, a method object may, with its parameters inside it.
@@ -317,7 +317,7 @@ def build(kind: str, spec: Any) -> Any:
 
 
 def spec_of(instance: Any) -> Spec:
-    """The mapping from which `build` makes the same method again, or what an object that is no method says is one."""
+    """The mapping from which `build` makes the same method again."""
     if hasattr(instance, "as_spec"):
         return dict(instance.as_spec())
     parameters = {f.name: getattr(instance, f.name) for f in fields(instance)}
@@ -325,7 +325,7 @@ def spec_of(instance: Any) -> Spec:
 
 
 def _spelled(value: Any) -> Any:
-    """A parameter as a plan gives it: methods, and lists of them, by what makes them again."""
+    """A parameter as a plan spells it: methods, and lists of methods, by their mappings."""
     if hasattr(value, "method_name"):
         return spec_of(value)
     if isinstance(value, tuple) and any(hasattr(item, "method_name") for item in value):
@@ -335,13 +335,13 @@ def _spelled(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Nested(Method):
-    """The marker of a parameter that is itself a method, which makes one of what a plan says."""
+    """Marker of a parameter that is itself a method, and is built from what a plan says."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        made = BeforeValidator(
+        validator = BeforeValidator(
             lambda spec: None if spec is None else build(self.kind, spec), json_schema_input_type=str | Spec
         )
-        return made.__get_pydantic_core_schema__(source, handler)
+        return validator.__get_pydantic_core_schema__(source, handler)
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """The schema of what a plan may say: a name, or a mapping with the name under `method`."""
@@ -350,5 +350,5 @@ class _Nested(Method):
 
 
 def nested(kind: str) -> Method:
-    """For a parameter that is itself a method: `start: Annotated[Partitioner, nested("partition")]`."""
+    """Marker of a parameter that is itself a method: `start: Annotated[Partitioner, nested("partition")]`."""
     return _Nested(kind)

@@ -107,8 +107,8 @@ def test_what_was_recommended_before_is_no_recommendation(tmp_path: Path) -> Non
         ({"method": ["mdav"], "k": [3], "risk": 5}, "risk must be a measure: its name, or a mapping"),
         ({"method": ["mdav"], "k": [3], "risk": {"method": "suda3"}}, "Unknown risk measure 'suda3'"),
         ({"method": ["mdav"], "k": [3], "risk": "sse"}, "Unknown risk measure 'sse'"),
-        ({"method": {"": [{"partition": "mdav", "k": 3}]}}, "a candidate has an empty name"),
-        ({"method": ["mdav"], "utility": "propensity"}, "measures names more than once"),
+        ({"method": {"": [{"partition": "mdav", "k": 3}]}}, "the name of a candidate is empty"),
+        ({"method": ["mdav"], "utility": "propensity"}, "stands under measures more than once"),
         ({"method": {"A b": [{"partition": "mdav", "k": 3}], "a-b": [{"partition": "mdav", "k": 5}]}}, "one file name"),
     ],
 )

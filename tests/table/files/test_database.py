@@ -74,14 +74,14 @@ def test_a_release_from_a_database(
     ("arguments", "message"),
     [
         (["DATABASE"], "Name one, or give a SELECT, with --query."),
-        (["plan.yaml", "--query", "people"], "A query asks a database, and a file was named."),
+        (["plan.yaml", "--query", "people"], "--query is for a database, and a file was named."),
         (["DATABASE", "--query", "absent"], "The sqlite database cannot be reached, or has no such table."),
         (["postgresql://me:secret@h/d", "--query", "people"], "has a password, which others can see."),
         (["postgresql://me@h/d?passwd=secret", "--query", "people"], "has a password, which others can see."),
         (["postgresql://me@h/d?sslpassword=secret", "--query", "people"], "has a password, which others can see."),
         (["postgresql:/me:secret@h/d", "--query", "people"], "It is like postgresql://user@host/name."),
         (["my-db://me:secret@h/d?x=y", "--query", "people"], "It is like postgresql://user@host/name."),
-        (["nothing://h/d", "--query", "people"], "No database is known by nothing://."),
+        (["nothing://h/d", "--query", "people"], "There is no kind of database 'nothing'."),
         (["oracle://h/d", "--query", "people"], "needs its driver, the Python package"),
         (["DATABASE", "--query", "DELETE FROM people"], "gives no table. Give a SELECT, or the name of a table."),
         (["DATABASE", "--query", ""], "gives no table. Give a SELECT, or the name of a table."),
@@ -207,5 +207,5 @@ def test_postgresql(postgresql: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert Database(address=postgresql, query=query).read().frame.rows() == ROWS[6:]
     with pytest.raises(FileError, match=r"does not answer the query \(ProgrammingError\)"):
         Database(address=postgresql, query="SELECT nothing FROM people").read()
-    with pytest.raises(FileError, match="Columns of the query are of types that no table here has: 'pair'"):
+    with pytest.raises(FileError, match="Columns of the query have types that a table cannot hold: 'pair'"):
         Database(address=postgresql, query="SELECT ARRAY[1, 2] AS pair").read()

@@ -1,4 +1,4 @@
-"""Many plans, one table: which of them give most for the risk they leave.
+"""Many plans tried on one table, to find those that give the most utility for the risk they leave.
 
 A plan's section `explore` names methods and ranges of parameters:
 
@@ -12,7 +12,7 @@ A plan's section `explore` names methods and ranges of parameters:
 
 Every method is tried with every value of the ranges that are parameters of it; a method may also be given
 as its own steps (`{name: [steps]}`) with lists as ranges. Each combination is a whole plan, carried out in a
-process of its own and judged by `shoal.assess`. Its figures are kept as soon as they are there, so that
+process of its own and judged by `shoal.assess`. Its figures are kept as soon as they are computed, so that
 an exploration that was interrupted goes on where it stopped.
 """
 

@@ -26,9 +26,11 @@ RECIPES: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "local-synthesis": ({"partition": "local-synthesis", "replace": "class-conditional"},),
     "refined": ({"partition": "refined", "start": "mdav"},),
 }
-"""What a name stands for beyond a step with the method of that name: k-microhybrid is a partition followed by IPSO
-(Domingo-Ferrer & Gonzalez-Nicolas 2010, procedure 1), local synthesis draws inside its groups, and what is refined
-is a partition by MDAV."""
+"""Steps of a candidate whose name stands for more than a step with the method of that name.
+
+K-microhybrid is a partition followed by IPSO (Domingo-Ferrer & Gonzalez-Nicolas 2010, procedure 1), local synthesis
+draws inside its groups, and refinement starts from a partition by MDAV.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,7 @@ class Candidate:
     Parameters
     ----------
     name
-        The method and what of the ranges was chosen, as in `mdav k=5`; no two candidates have the same.
+        The method and the chosen values of its ranges, as in `mdav k=5`; unique among the candidates.
     method
         The method's name alone.
     plan
@@ -50,7 +52,7 @@ class Candidate:
     plan: Plan
 
     def value_of(self, of_findings: Sequence[T], axis: Measure) -> T | None:
-        """What a sequence, in the order of the findings, holds for a measure; None where there are no findings."""
+        """The entry for a measure, of a sequence in the order of the findings; None where there are no findings."""
         taken = (value for measure, value in zip(taken_by(self.plan), of_findings) if measure.same_as(axis))
         return next(taken, None)
 
@@ -75,12 +77,12 @@ def candidates(plan: Plan) -> list[Candidate]:
     candidates: dict[str, Candidate] = {}
     for name, steps in plan.explore.candidates.items():
         if not name:
-            raise PlanError("explore: a candidate has an empty name, by which nobody could ask for it. Name it.")
-        for shown, made in _combinations(str(name), steps, ranges, used):
-            mapping = {**plan.as_mapping(), "steps": [*_before(plan), *made]}
+            raise PlanError("explore: the name of a candidate is empty. Give it one.")
+        for values, filled in _combinations(str(name), steps, ranges, used):
+            mapping = {**plan.as_mapping(), "steps": [*_before(plan), *filled]}
             mapping.pop("explore", None)
             candidate = Candidate(
-                name=f"{name} {shown}".strip(), method=str(name), plan=_with_axes(Plan.of(mapping, plan.folder), axes)
+                name=f"{name} {values}".strip(), method=str(name), plan=_with_axes(Plan.of(mapping, plan.folder), axes)
             )
             twin = candidates.setdefault(slug(candidate.name), candidate)
             if twin.plan.as_mapping() != candidate.plan.as_mapping():
@@ -94,7 +96,7 @@ def candidates(plan: Plan) -> list[Candidate]:
 
 
 def unprotected(plan: Plan) -> Candidate:
-    """The table as it is, judged by the same measures: what there is to gain."""
+    """The table without protection, judged by the same measures: a landmark for the candidates."""
     mapping = {**plan.as_mapping(), "steps": []}
     mapping.pop("explore", None)
     mapping["output"] = {**mapping["output"], "copies": 1}  # nothing of it is released
@@ -102,7 +104,7 @@ def unprotected(plan: Plan) -> Candidate:
 
 
 def _before(plan: Plan) -> list[Spec]:
-    """Steps that every candidate shares: those the plan has anyway."""
+    """The plan's own steps, which every candidate shares."""
     return [step.as_mapping() for step in plan.steps]
 
 
@@ -118,7 +120,7 @@ class Axes:
         return self.risk, self.utility
 
     def as_mapping(self) -> ExploredAxes:
-        """For frontier.json."""
+        """The axes for frontier.json."""
         return {"risk": _described(self.risk), "utility": _described(self.utility)}
 
 
@@ -136,9 +138,9 @@ def _described(measure: Measure) -> ExploredAxis:
 def axes_of(plan: Plan) -> Axes:
     """The two measures by which candidates are compared.
 
-    A name stands for the measure of that name in the section `measures`, with the parameters that it has there. Where
-    neither a requirement nor the measure says what a missing cell matches, all candidates are judged as those that
-    blank cells read them.
+    A name stands for the measure of that name in the section `measures`, with its parameters there. Where neither a
+    requirement nor the measure sets a reading of missing cells, all candidates are judged with the reading of the
+    candidates that blank cells.
     """
     explored = plan.explore
     named = (explored.risk, explored.utility) if explored else (DEFAULT_RISK, DEFAULT_UTILITY)
@@ -151,12 +153,12 @@ def axes_of(plan: Plan) -> Axes:
 
 
 def _readings(plan: Plan) -> Iterator[MissingCells]:
-    """What a missing cell matches for the steps of candidates that blank cells."""
+    """Readings of missing cells by the steps of candidates that blank cells."""
     if plan.explore is None:
         return
     for name, steps in plan.explore.candidates.items():
-        for _, made in _combinations(str(name), steps, plan.explore.ranges, set()):
-            masks = [(step, entry("mask", step["mask"])) for step in (*_before(plan), *made) if "mask" in step]
+        for _, filled in _combinations(str(name), steps, plan.explore.ranges, set()):
+            masks = [(step, entry("mask", step["mask"])) for step in (*_before(plan), *filled) if "mask" in step]
             yield from (
                 step.get("missing") or mask.cls.default_reading for step, mask in masks if mask.cls.blanks_cells
             )
@@ -166,7 +168,7 @@ def _axis(plan: Plan, kind: str, spec: str | Mapping[str, Any]) -> Any:
     there = [measure for measure in plan.measures if measure.method_name == spec and measure.method_kind == kind]
     if len(there) > 1:
         raise PlanError(
-            f"explore: {kind} is '{spec}', which measures names more than once. Say which, as in "
+            f"explore: {kind} is '{spec}', which stands under measures more than once. Say which, as in "
             f"{kind}: {{method: {spec}, ...}}."
         )
     try:
@@ -181,7 +183,7 @@ def _axis(plan: Plan, kind: str, spec: str | Mapping[str, Any]) -> Any:
 
 
 def _with_axes(plan: Plan, axes: Axes) -> Plan:
-    """The plan with the two measures that were asked for among those that every release with it takes."""
+    """The plan with the two measures of the axes among the measures that its releases take."""
     asked = [axis for axis in axes.both if not any(axis.same_as(measure) for measure in taken_by(plan))]
     return replace(plan, measures=(*plan.measures, *asked))
 
@@ -189,10 +191,10 @@ def _with_axes(plan: Plan, axes: Axes) -> Plan:
 def _combinations(
     name: str, steps: Any, ranges: Mapping[str, list[Any]], used: set[str]
 ) -> Iterator[tuple[str, list[Spec]]]:
-    """What was chosen, as a text, and the steps that it makes."""
-    given = [dict(step) for step in steps] if steps is not None else _steps_of(name)
+    """The chosen values, as a text, and the steps with these values; for every combination."""
+    patterns = [dict(step) for step in steps] if steps is not None else _steps_of(name)
     open_places: list[tuple[int, str, list[Any]]] = []
-    for number, step in enumerate(given):
+    for number, step in enumerate(patterns):
         kind = next((r for r in ("partition", "mask") if r in step), None)
         if kind is None:
             raise PlanError(f"explore: a step of '{name}' must name a partition or a mask.")
@@ -205,12 +207,12 @@ def _combinations(
                 used.add(key)
     keys = [key for _, key, _ in open_places]
     for values in product(*(choices for _, _, choices in open_places)):
-        made = [dict(step) for step in given]
+        filled = [dict(step) for step in patterns]
         chosen = []
         for (number, key, _), value in zip(open_places, values):
-            made[number][key] = value
+            filled[number][key] = value
             chosen.append(f"{key}={value}" if keys.count(key) == 1 else f"{key}{number + 1}={value}")
-        yield " ".join(chosen), made
+        yield " ".join(chosen), filled
 
 
 def _takes_lists(kind: str, name: str, key: str) -> bool:

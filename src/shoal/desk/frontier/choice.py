@@ -1,11 +1,11 @@
-"""Which candidates lie on the frontier, and which of them to take."""
+"""The candidates on the frontier, and the one to recommend."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import dist
 
 from shoal.desk.frontier.candidates import Axes, Candidate
-from shoal.desk.frontier.workers import Result
+from shoal.desk.frontier.workers import CandidateResult
 from shoal.report.exploration import Tried
 from shoal.vocabulary.errors import InputError, in_digits
 from shoal.vocabulary.facts import Better
@@ -13,16 +13,16 @@ from shoal.vocabulary.facts import Better
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """What a candidate came to.
+    """The outcome of a candidate.
 
     Parameters
     ----------
     risk, utility
-        The two figures that were asked for; None where one could not be computed, and `reason` says why.
+        The figures on the two axes; None where one could not be computed, for the reason in `reason`.
     holds
-        Whether every requirement of the plan was proved.
+        True if every requirement of the plan was proved.
     figures
-        All figures by measure.
+        All figures, by measure.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Point:
     figures: Mapping[str, float | None]
 
     def as_mapping(self) -> Tried:
-        """For frontier.json."""
+        """The point for frontier.json."""
         return {
             "name": self.name,
             "method": self.method,
@@ -47,11 +47,11 @@ class Point:
 
     @property
     def comparable(self) -> bool:
-        """Proved, and measured on both axes."""
+        """True if every requirement was proved and both figures were computed."""
         return self.holds and self.risk is not None and self.utility is not None
 
 
-def point_of(candidate: Candidate, result: Result, axes: Axes) -> Point:
+def point_of(candidate: Candidate, result: CandidateResult, axes: Axes) -> Point:
     risk, utility = (candidate.value_of(result["values"], axis) for axis in axes.both)
     reason = result["reason"]
     if not reason and (risk is None or utility is None):
@@ -92,8 +92,10 @@ def recommend(
     axes: tuple[str, str],
     tells_nothing: Callable[[float], bool] = lambda figure: False,
 ) -> tuple[str | None, str]:
-    """The point of the frontier nearest to the corner where both are best, axes scaled to the frontier; of equally
-    near ones that with the better risk.
+    """The name of the recommended point, if there is one, and the reason.
+
+    It is the point of the frontier that is nearest to the corner where both figures are best, with axes scaled to the
+    frontier's ranges; of equally near points, the one with the better risk.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""An exploration: every candidate tried once, and the frontier of what they came to."""
+"""An exploration: every candidate tried once, and the frontier of their figures."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ import polars as pl
 import shoal
 from shoal.desk.frontier.candidates import Axes, Candidate, axes_of, candidates, unprotected
 from shoal.desk.frontier.choice import Point, pareto_of, point_of, recommend
-from shoal.desk.frontier.workers import Result, carried_out
+from shoal.desk.frontier.workers import CandidateResult, carried_out
 from shoal.judges.base import Measure
 from shoal.plan import Plan
 from shoal.report.display import Picture, displayed
@@ -51,12 +51,12 @@ class Frontier:
     axes
         The two measures.
     better
-        Whether lower or higher is better on each of them, as the measures themselves said.
+        The better direction on each of them, as the measures declare it.
     pareto
-        Names of those than which no other is better on one axis and no worse on the other, by risk; only candidates
-        that satisfy the requirements and have both figures take part. Of equal ones the first.
+        Names of the candidates on the frontier, ordered by risk: no other is better on one axis and no worse on the
+        other. Only candidates that satisfy the requirements and have both figures take part; of equal ones the first.
     recommended
-        Name of the one to take, None if no candidate takes part; `because` says why.
+        Name of the recommended candidate, None if no candidate takes part; `because` gives the reason.
     """
 
     points: tuple[Point, ...]
@@ -69,7 +69,7 @@ class Frontier:
     plans: Mapping[str, Plan]
 
     def as_mapping(self) -> FrontierFile:
-        """For frontier.json."""
+        """The exploration for frontier.json."""
         axes = self.axes.as_mapping()
         axes["risk"]["better"], axes["utility"]["better"] = self.better
         return {
@@ -122,7 +122,7 @@ def explore(
     *,
     seed: int = 0,
     workers: int = 1,
-    progress: "Progress | None" = None,
+    progress: "OnCandidate | None" = None,
     folder: str | Path | None = None,
 ) -> Frontier:
     """Try every candidate of a plan and find the frontier of risk and utility.
@@ -132,25 +132,25 @@ def explore(
     table
         The table to protect.
     plan
-        With the section `explore`.
+        A plan with the section `explore`.
     directory
-        Where the figures of each candidate are kept; what is there already for the same data, plan and seed
-        is not computed again. Private: it belongs beside the data.
+        Directory in which the figures of each candidate are kept; figures there for the same data, plan and seed are
+        not computed again. Private: it belongs beside the data.
     seed
-        The same for all candidates, so that each can be repeated by `protect` with its plan.
+        Seed, the same for all candidates, so that each can be repeated by `protect` with its plan.
     workers
         Processes that work side by side.
     progress
-        Called with how many are done, how many there are, and the name of the last; where none is given, a notebook
-        shows a bar after a second of work.
+        Called with the number of finished candidates, the number of all, and the name of the last. Without it, a
+        notebook shows a bar after a second of work.
     folder
-        Where file names in the plan are looked up; by default beside the plan's file.
+        Folder in which files that the plan names are looked up; by default that of the plan's file.
     """
     plan = Plan.of(plan, folder)
     tries, bare, axes = candidates(plan), unprotected(plan), axes_of(plan)
     kept = KeptResults(Path(directory) / POINTS)
     keys = _keys((bare, *tries), table, plan, axes, seed)
-    results: dict[str, Result] = {name: kept[key] for name, key in keys.items() if key in kept}
+    results: dict[str, CandidateResult] = {name: kept[key] for name, key in keys.items() if key in kept}
     todo = [candidate for candidate in (bare, *tries) if candidate.name not in results]
     with _reporting(progress) as tell:
         tell(len(results), len(keys), "")
@@ -176,7 +176,7 @@ def explore(
 
 
 def listed(table: Any, plan: Plan, directory: str | Path, *, seed: int = 0) -> dict[str, bool]:
-    """What `explore` would try: for each candidate whether its figures are in the directory; nothing is written.
+    """The candidates that `explore` would try, each with True if its figures are in the directory; writes nothing.
 
     Raises
     ------
@@ -189,18 +189,18 @@ def listed(table: Any, plan: Plan, directory: str | Path, *, seed: int = 0) -> d
 
 
 def _keys(tries: Iterable[Candidate], table: Any, plan: Plan, axes: Axes, seed: int) -> dict[str, str]:
-    """Under what the figures of each candidate are kept."""
+    """The key under which the figures of each candidate are kept."""
     original = microdata(table, plan)
     fingerprint = [original.fingerprint(), repr(original.value_labels), *_beside(original, plan)]
     return {candidate.name: _key(candidate, axes, seed, fingerprint) for candidate in tries}
 
 
-Progress = Callable[[int, int, str], None]
+OnCandidate = Callable[[int, int, str], None]
 
 
 @contextmanager
-def _reporting(progress: Progress | None) -> Iterator[Progress]:
-    """The callback that was given; where none was, a bar in a notebook."""
+def _reporting(progress: OnCandidate | None) -> Iterator[OnCandidate]:
+    """The given callback; without one, a bar in a notebook."""
     if progress is not None:
         yield progress
         return
@@ -208,14 +208,14 @@ def _reporting(progress: Progress | None) -> Iterator[Progress]:
         yield lambda done, total, name: stage(f"{done} of {total} {name}".strip(), done / max(total, 1))
 
 
-def _direction(tried: Iterable[tuple[Candidate, Result]], axis: Measure) -> Better:
-    """Whether lower or higher is better, as the measure itself said."""
+def _direction(tried: Iterable[tuple[Candidate, CandidateResult]], axis: Measure) -> Better:
+    """The better direction on an axis, as the measure itself declared it."""
     directions = (candidate.value_of(result["better"], axis) for candidate, result in tried)
     return next((better for better in directions if better), axis.better)
 
 
 def _beside(original: Microdata, plan: Plan) -> Iterator[str]:
-    """What the files hold that the plan names: hierarchies, and the further tables of measures."""
+    """The contents of files that the plan names: hierarchies, and further tables of measures."""
     for variable in original.encoded.variables:
         if variable.hierarchy is not None:
             yield repr(variable.hierarchy.paths)

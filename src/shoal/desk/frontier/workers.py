@@ -11,8 +11,8 @@ from shoal.vocabulary.errors import ShoalError
 from shoal.vocabulary.facts import Better
 
 
-class Result(TypedDict):
-    """Outcome of a candidate: all figures by measure; values and directions as `taken_by(plan)` orders the measures."""
+class CandidateResult(TypedDict):
+    """Outcome of a candidate: figures by measure; values and directions in the order of `taken_by(plan)`."""
 
     holds: bool
     reason: str
@@ -21,18 +21,20 @@ class Result(TypedDict):
     better: list[Better]
 
 
-def carried_out(todo: Sequence[Candidate], table: Any, seed: int, workers: int) -> Iterator[tuple[str, Result]]:
-    """The name of each candidate and what it came to, as they are finished."""
-    for candidate, came in as_finished(_try_remembered, todo, workers, {"table": table, "seed": seed}):
-        yield candidate.name, came
+def carried_out(
+    todo: Sequence[Candidate], table: Any, seed: int, workers: int
+) -> Iterator[tuple[str, CandidateResult]]:
+    """The name and the outcome of each candidate, as they are finished."""
+    for candidate, result in as_finished(_try_remembered, todo, workers, {"table": table, "seed": seed}):
+        yield candidate.name, result
 
 
-def _try_remembered(candidate: Candidate) -> Result:
+def _try_remembered(candidate: Candidate) -> CandidateResult:
     return _try(remembered["table"], candidate.plan, remembered["seed"])
 
 
-def _try(table: Any, plan: Plan, seed: int) -> Result:
-    """Carry a plan out; a method that cannot be applied is a point without figures, and says why."""
+def _try(table: Any, plan: Plan, seed: int) -> CandidateResult:
+    """Carry a plan out; a method that cannot be applied gives no figures, and a reason."""
     try:
         evidence = assess(table, plan, seed=seed)
     except ShoalError as refusal:

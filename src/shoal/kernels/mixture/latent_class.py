@@ -16,13 +16,13 @@ def class_probabilities(coefficient: Floats, covariates: Floats) -> Floats:
 
 
 def latent_class_parameters(groups: int, categories: Longs, covariates: int = 0) -> int:
-    """Free parameters: the logit (or the proportions) and a table a class.
+    """Number of free parameters: the logit (or the proportions), and a table for each class.
 
     Parameters
     ----------
     categories
         Shape (J,); number of categories of each column.
     covariates
-        Number of covariates beside the constant.
+        Number of covariates in addition to the constant.
     """
     return (groups - 1) * (1 + covariates) + groups * int((categories - 1).sum())

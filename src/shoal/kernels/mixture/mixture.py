@@ -33,7 +33,7 @@ def statistics_of(x: Floats, labels: Ints, groups: int) -> Statistics:
 
 
 def parameter_count(model: str, groups: int, d: int) -> int:
-    """Free parameters of a normal mixture: proportions, means and covariances (Celeux & Govaert 1995, table 1)."""
+    """Number of free parameters of a normal mixture (Celeux & Govaert 1995, table 1)."""
     volume, shape, orientation = tuple(model)
     volumes = groups if volume == "V" else 1
     shapes = {"I": 0, "E": d - 1, "V": groups * (d - 1)}[shape]

@@ -1,8 +1,8 @@
-"""How good can groups be? Proven lower bounds of the loss, and exact answers where they are within reach.
+"""Proven lower bounds of the loss of a microaggregation, and exact optima where they are within reach.
 
 A microaggregation chooses groups of k or more that hold every record once. Only groups of k to 2k - 1 need be
-looked at, since splitting a larger one never raises the loss SSE, the sum of squared distances to the group's
-mean. Two bounds on what any choice must lose:
+considered, since splitting a larger one never raises the loss SSE, the sum of squared distances to the group's
+mean. There are two lower bounds on the loss of any choice:
 
 **Neighbours.** A group of m records loses the sum of its squared distances over m, so each member's part is
 half the sum of its m - 1 squared distances over m. That is no less than with its m - 1 nearest, and the sum of
@@ -40,28 +40,29 @@ MOST_RECORDS = 5_000
 """The relaxation keeps all pairs of records in memory: 200 MB."""
 
 SLACK = 1e-9
-"""Groups less than this share of a record's mean price below their price are not listed; all bounds give way by
-as much."""
+"""A group is listed if it lies below its price by this share of a mean price; all bounds give way by as much."""
 
 FIRST_STEP, LEAST_STEP, MOST_STEP = 0.2, 0.05, 0.5
-"""Share of the way from the best prices to those of the restricted programme: longer while the bound rises, shorter
-where it does not, halved where the list is cut short."""
+"""Share of the way from the best prices to those of the restricted programme.
+
+It grows while the bound rises, shrinks while it does not, and is halved if the list is cut short.
+"""
 
 LIST_LIMIT = 500_000
 """Steps of the kernel's walk before a list is cut short (some seconds)."""
 
 WINDOW_LIMIT = 50_000
-"""The same for a window."""
+"""Steps of the kernel's walk for a window."""
 
 MOST_COLUMNS = 4_000
-"""Columns of a program: those of least reduced cost. Its first node then takes some seconds."""
+"""Most columns of a programme: those of least reduced cost. Its first node then takes some seconds."""
 
 NEW_PER_RECORD = 6
-"""Columns that one round adds for a record, at most."""
+"""Most columns that one round adds for a record."""
 
 
 def neighbour_bound(x: Floats, k: int, progress: Progress = None) -> float:
-    """Least loss that any partition of `x` (n, d) into groups of `k` or more can have, by nearest neighbours."""
+    """Lower bound, by nearest neighbours, of the loss of any partition of `x` (n, d) into groups of `k` or more."""
     return float(_neighbour_prices(x, k, progress).sum())
 
 
@@ -76,21 +77,21 @@ def _neighbour_prices(x: Floats, k: int, progress: Progress = None) -> Floats:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Relaxation:
-    """What column generation found.
+    """Result of column generation.
 
     Parameters
     ----------
     bound
-        Proven: no partition loses less.
+        Proven lower bound: no partition loses less.
     value
-        Optimum of the linear program over the columns known; the bound cannot rise above it.
+        Optimum of the linear programme over the known columns; the bound cannot rise above it.
     prices, tolls
-        Shapes (n,) and (number of cuts,); no group costs less than its members' prices without its cuts' tolls. All
-        prices without all tolls are the bound (but for `SLACK`).
+        Shapes (n,) and (number of cuts,); no group costs less than its members' prices minus its cuts' tolls. The sum
+        of all prices minus all tolls is the bound (up to `SLACK`).
     groups, costs
         The columns.
     cuts
-        Three records each; of the groups that hold two of them or more, a partition has one at most.
+        Three records each; a partition has at most one group that holds two of them or more.
     """
 
     bound: float
@@ -102,7 +103,7 @@ class Relaxation:
     cuts: tuple[Group, ...]
 
     def reduced(self, groups: Sequence[Group], costs: Floats) -> Floats:
-        """Shape (number of groups,); by how much each costs more than its price."""
+        """Shape (number of groups,); the excess of each group's cost over its price."""
         n = len(self.prices)
         return np.asarray(costs - incidence(groups, n) @ self.prices + _tolls(groups, self.cuts, self.tolls, n))
 
@@ -123,10 +124,10 @@ def relaxation(
     x
         Shape (n, d), finite, n <= `MOST_RECORDS`.
     columns
-        Groups of k to 2k - 1 ascending row numbers to begin with; some of them must form a partition. The more
-        good ones, the fewer rounds.
+        Groups of k to 2k - 1 ascending row numbers to begin with; some of them must form a partition. With more good
+        ones, fewer rounds are needed.
     rounds
-        Most programs to solve.
+        Most programmes to solve.
     precision
         Stop when the bound is within this share of the programme's optimum.
     """
@@ -191,7 +192,7 @@ class _Dual:
         return _Dual(self.prices + step * (other.prices - self.prices), self.tolls + step * (other.tolls - self.tolls))
 
     def lowered(self, groups: Sequence[Group], reduced: Floats) -> "_Dual":
-        """With prices at which none of the groups is below its price, by the reduced costs that they have now."""
+        """The prices lowered, by the groups' reduced costs, until no group is below its price."""
         shortfall = np.zeros(len(self.prices))
         for group, cost in zip(groups, reduced):
             members = list(group)
@@ -211,7 +212,7 @@ def loss_of(x: Floats, group: Sequence[int]) -> float:
 
 
 def _chosen(groups: Sequence[Group], reduced: Floats, candidates: Longs) -> list[int]:
-    """Those farthest below their price, so many that each record has its choice."""
+    """The groups farthest below their price, so many that each record has a choice of several."""
     taken: Counter[int] = Counter()
     chosen = []
     for number in candidates[np.argsort(reduced[candidates], kind="stable")].tolist():
@@ -230,10 +231,10 @@ def cheapest(
     start: Sequence[Group] = (),
     cuts: Sequence[Group] = (),
 ) -> list[Group] | None:
-    """The partition of least cost among those that the groups given can form.
+    """The partition of least cost that the given groups can form.
 
-    None where branch and bound (HiGHS) found none within its number of nodes. Where `start`, a partition of groups
-    given, is known, the answer costs no more than it does. `cuts` cut nothing off but shares of groups.
+    None if branch and bound (HiGHS) found none within its number of nodes. The result costs no more than `start`, a
+    partition into given groups, if one is given. `cuts` exclude only fractional solutions.
     """
     scale, started = float(costs.mean()) or 1.0, set(start)
     from_there = [float(group in started) for group in groups] if started else None
@@ -261,10 +262,10 @@ def labels_of(groups: Sequence[Sequence[int]], n: int) -> Ints:
 
 
 def best_in_window(x: Floats, k: int, current: Sequence[Group], *, nodes: int) -> list[Group] | None:
-    """The best partition of a few records, or None where the one at hand is the best or no better one was found.
+    """The best partition of a few records; None if the current one is the best or no better one was found.
 
-    All groups that could be part of a better partition than `current` are sought: those whose reduced cost is
-    below the gap between its loss and the bound. Where they can all be listed, the answer is exact.
+    All groups that could be part of a better partition than `current` are searched: those whose reduced cost is below
+    the gap between its loss and the bound. If all of them can be listed, the result is exact.
     """
     now = sum(loss_of(x, group) for group in current)
     relaxed = relaxation(x, k, current, rounds=40, precision=1e-6)
@@ -279,9 +280,9 @@ def best_in_window(x: Floats, k: int, current: Sequence[Group], *, nodes: int) -
 def best_of_columns(
     x: Floats, k: int, current: Sequence[Group], met: Sequence[Group], *, nodes: int, progress: Progress = None
 ) -> tuple[list[Group] | None, float]:
-    """The best partition of a table from groups met and those that column generation adds, and a bound of its loss.
+    """The best partition of a table into known groups and those that column generation adds, and a lower bound.
 
-    None where no better one than `current` was found. Of the groups those of least reduced cost take part.
+    None if no partition better than `current` was found. Groups of least reduced cost take part.
     """
     relaxed = relaxation(x, k, [*current, *met], progress=progress)
     return _better(x, current, relaxed.groups, relaxed, nodes), relaxed.bound
@@ -290,7 +291,7 @@ def best_of_columns(
 def _better(
     x: Floats, current: Sequence[Group], groups: Sequence[Group], relaxed: Relaxation, nodes: int
 ) -> list[Group] | None:
-    """A partition into some of the groups that loses less than the current one; None where none was found."""
+    """A partition into some of the groups that loses less than the current one; None if none was found."""
     now = sum(loss_of(x, group) for group in current)
     costs = floats([loss_of(x, group) for group in groups])
     reduced = relaxed.reduced(groups, costs)

@@ -19,14 +19,14 @@ from shoal.kernels.solver import GrowingProgramme
 Group = tuple[int, ...]
 
 VIOLATED = 0.02
-"""A cut must be violated by so much."""
+"""Least violation of a cut that is added."""
 
 CUTS_PER_RECORD = 5
-"""Cuts of one round that a record is part of, at most."""
+"""Most cuts of one round that a record is part of."""
 
 
 class GroupProgramme:
-    """Of the groups and cuts added so far; solved anew from the last solution."""
+    """The programme over the groups and cuts added so far, solved from the last solution."""
 
     def __init__(self, n: int, scale: float) -> None:
         self._n, self._scale = n, scale
@@ -35,7 +35,7 @@ class GroupProgramme:
         self.cuts: list[Group] = []
 
     def add(self, costs: dict[Group, float]) -> None:
-        """Groups and what each costs; those that are there already are left out."""
+        """Add groups with their costs; groups that are there already are left out."""
         new = {group: cost for group, cost in costs.items() if group not in self.costs}
         self.costs |= new
         if new:
@@ -47,7 +47,7 @@ class GroupProgramme:
         return value * self._scale, duals[: self._n] * self._scale, -duals[self._n :] * self._scale, shares
 
     def cut(self, shares: Floats) -> bool:
-        """Add the cuts that these shares violate; whether there are any."""
+        """Add the cuts that these shares violate; returns True if there are any."""
         groups = [*self.costs]
         parted = {group: share for group, share in zip(groups, shares) if 1e-6 < share < 1 - 1e-6}
         present = set(self.cuts)
@@ -59,7 +59,7 @@ class GroupProgramme:
 
 
 def violated_cuts(shares: dict[Group, float]) -> list[Group]:
-    """Three records each, of which groups with two of them or more have shares that sum to over 1; the worst first."""
+    """Cuts whose groups, those with two or more of the three records, have shares that sum to over 1; worst first."""
     pairs: defaultdict[Group, float] = defaultdict(float)
     triples: defaultdict[Group, float] = defaultdict(float)
     beside: dict[int, set[int]] = defaultdict(set)
@@ -79,7 +79,7 @@ def violated_cuts(shares: dict[Group, float]) -> list[Group]:
 
 
 def _spread(cuts: Iterable[Group]) -> list[Group]:
-    """The first of the cuts, each record in a few of them."""
+    """The first of the cuts, with each record in a few of them."""
     taken: Counter[int] = Counter()
     chosen = []
     for cut in cuts:
@@ -90,7 +90,7 @@ def _spread(cuts: Iterable[Group]) -> list[Group]:
 
 
 def incidence(groups: Sequence[Group], n: int) -> Any:
-    """Shape (number of groups, n); which record is in which group."""
+    """Shape (number of groups, n); 1 where a record is in a group."""
     from scipy.sparse import csr_array
 
     ends = np.cumsum([0, *map(len, groups)])

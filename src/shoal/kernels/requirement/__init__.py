@@ -16,14 +16,14 @@ from shoal.kernels.arrays import Ints
 
 
 class RequirementCheck(NamedTuple):
-    """What every group must satisfy.
+    """Requirements that every group must satisfy.
 
     Parameters
     ----------
     bins
         Shape (columns, n); bins of the records in each confidential column.
     requirements
-        One a column (see `shoal.kernels.requirement.emd`). A group's excess is its largest over the columns.
+        One for each column (see `shoal.kernels.requirement.emd`). A group's excess is its largest over the columns.
     """
 
     bins: Ints

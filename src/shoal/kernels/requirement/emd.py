@@ -1,4 +1,4 @@
-"""Distributions of a column, requirements on groups, and how far groups are from both (native/requirement/emd.cpp)."""
+"""Distributions of a column, requirements on groups, and distances from both (native/requirement/emd.cpp)."""
 
 from shoal.kernels._native import (
     Alike,

@@ -11,12 +11,12 @@ from shoal.kernels.arrays import Floats, Longs
 
 
 def chance_of_overlap(counts: Longs, k: int) -> Floats:
-    """Shape (m,); the chance that two sets of k nearest meet, where each is filled up at random from its ties.
+    """Shape (m,); probability that two sets of k nearest overlap, each filled up at random from its ties.
 
     Parameters
     ----------
     counts
-        As from `overlaps`.
+        Counts from `overlaps`.
     """
     distinct, place = np.unique(counts, axis=0, return_inverse=True)
     chances = np.array([_chance([int(c) for c in row], k) for row in distinct])

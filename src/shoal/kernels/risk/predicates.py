@@ -8,7 +8,7 @@ import shoal.kernels._native as _native
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
 
 MISSING = -np.inf
-"""What stands for a missing cell."""
+"""Stands for a missing cell."""
 
 LOWEST, HIGHEST = -np.finfo(np.float64).max, np.finfo(np.float64).max
 """Ends of an interval that reaches every cell but a missing one."""
@@ -25,7 +25,7 @@ class Predicates:
     low, high
         Shape (q, t); the interval that the cell lies in; [MISSING, MISSING] for a missing cell.
     outside
-        Shape (q, t); where True, the cell has a value and it lies outside the interval.
+        Shape (q, t); True if the cell has a value that lies outside the interval.
     """
 
     columns: Ints
@@ -37,13 +37,13 @@ class Predicates:
         return len(self.columns)
 
     def take(self, rows: Longs | Bools) -> "Predicates":
-        """Some of them."""
+        """Some of the predicates."""
         return Predicates(
             columns=self.columns[rows], low=self.low[rows], high=self.high[rows], outside=self.outside[rows]
         )
 
     def with_more(self, others: "Predicates") -> "Predicates":
-        """These and others of as many terms."""
+        """These predicates and others of as many terms."""
         return Predicates(
             columns=np.concatenate([self.columns, others.columns]),
             low=np.concatenate([self.low, others.low]),
@@ -52,7 +52,7 @@ class Predicates:
         )
 
     def distinct(self) -> "Predicates":
-        """Each once, where it first stands."""
+        """Each predicate once, at its first place."""
         keys = np.column_stack([self.columns, self.low, self.high, self.outside])
         _, first = np.unique(keys, axis=0, return_index=True)
         return self.take(np.sort(first))

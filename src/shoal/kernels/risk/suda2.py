@@ -6,7 +6,7 @@ from shoal.kernels._native import SampleUniques, suda2
 from shoal.kernels.arrays import Floats, floats
 
 MOST_COLUMNS = 64
-"""A set of columns is one machine word."""
+"""Most columns: a set of columns is one machine word."""
 
 
 def factorials(d: int) -> Floats:

@@ -1,1 +1,1 @@
-"""Exact nearest others."""
+"""Exact nearest neighbours."""

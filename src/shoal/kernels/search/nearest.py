@@ -2,15 +2,15 @@
 
 Points that coincide are merged first: ties cost nothing then, and a released table has many.
 
-Three engines. A tree of boxes (native/search/nearest.cpp) looks at few points where boxes part them, which they do in
-few dimensions and wherever the nearest point is near. Where it would look at more than a share of all, every pair is
-looked at instead, in blocks: the matrix product |x|^2/2 - x.y ranks candidates at the speed of the processor but has
-lost digits, so all candidates within its error bound are decided again by the sum of squared differences. Columns of
-categories are never spread out into coordinates: a tree that parts numbers and categories alike
-(native/search/mixed_tree.hpp) reads their distances off a table.
+There are three engines. A tree of boxes (native/search/nearest.cpp) visits few points if boxes separate them, as they
+do in few dimensions and wherever the nearest point is close. If it would visit more than a share of all points, every
+pair is compared instead, in blocks: the matrix product |x|^2/2 - x.y ranks candidates at the speed of the processor but
+loses digits, so all candidates within its error bound are decided again by the sum of squared differences. Columns of
+categories are never expanded into coordinates: a tree that splits numbers and categories alike
+(native/search/mixed_tree.hpp) reads their distances from a table.
 
-Whether a record is linked to the right one needs no nearest point, only one that is nearer than its own: so a walk
-begins with the reach of the known distance and ends where that is beaten.
+To tell whether a record is linked to the right one, the search need not find the nearest point, only one nearer than
+the true one. So it starts with the known distance as its radius and ends as soon as that is beaten.
 """
 
 import math
@@ -26,21 +26,21 @@ TIE = 1e-9
 """Distances within TIE (1 + d) of the smallest distance d tie with it: they differ by rounding only."""
 
 PAIR = 0.4
-"""What a pair in a block costs, in points that the tree looks at (bench/judgement.py)."""
+"""Cost of a pair in a block, in points that the tree visits (bench/judgement.py)."""
 
 BLOCK = 2_000_000
 """Pairs in memory at a time (16 MB of float64)."""
 
 NO_LIMIT = 2**62
-"""More points than anyone can look at."""
+"""A limit on visited points that is never reached."""
 
 Neighbours = tuple[Floats, Longs, Longs]
-"""Smallest distance, rows that tie there and lowest point among them, of some queries."""
+"""Smallest distance, number of rows that tie there, and lowest point among them, of some queries."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Distinct:
-    """The different rows of a matrix.
+    """The distinct rows of a matrix.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Distinct:
     of_row
         Shape (n,); number of each row's point.
     sizes
-        Shape (u,); rows at each point.
+        Shape (u,); number of rows at each point.
     """
 
     points: Floats
@@ -94,7 +94,7 @@ def nearest_distance(x: Floats, y: Floats) -> Floats:
 
 
 def nearest_point(points: Floats, y: Floats) -> Longs:
-    """Shape (m,); row of `points` (u, d), all different, that is nearest to each row of `y`; the lowest of equals."""
+    """Shape (m,); row of the distinct `points` (u, d) that is nearest to each row of `y`; the lowest of equals."""
     u, queries = len(points), distinct(y)
     each = Distinct(points=points, of_row=np.arange(u), sizes=np.ones(u, dtype=np.int64))
     return _nearest(each, queries.points)[2][queries.of_row]
@@ -112,12 +112,12 @@ def link(x: Floats, y: Floats, truth: Longs, most: int = NO_LIMIT) -> Floats:
     truth
         Shape (m,); row of `x` that each row of `y` belongs to.
     most
-        Points to look at, about; what the first rows of `y` need is looked at in any case.
+        Approximate number of points to visit; those that the first rows of `y` need are visited in any case.
 
     Returns
     -------
-    Shape (m,), or less where `most` was spent on the first rows: 1/t where the true row is among the t nearest ones
-    (rows within rounding of the smallest distance tie), else 0.
+    Shape (m,), or less if `most` was spent on the first rows: 1/t if the true row is among the t nearest ones (rows
+    within rounding of the smallest distance tie), else 0.
     """
     columns = [column + 0.0 for column in x.T], [column + 0.0 for column in y.T]
     ids = [classes.classes(side, len(rows))[0] for side, rows in zip(columns, (x, y))]
@@ -134,17 +134,17 @@ def link_columns(
     x_ids: Longs,
     y_ids: Longs,
 ) -> Floats:
-    """As `link`, for tables that lie column by column: no matrix is made of more than their different rows.
+    """As `link`, for tables stored column by column: a matrix is made of their distinct rows only.
 
     Parameters
     ----------
     x, y
         Columns of shapes (n,) and (m',).
     rows, truth
-        Shape (m,); the rows of `y` that are looked up, and the row of `x` that each belongs to.
+        Shape (m,); the rows of `y` to look up, and the row of `x` that each belongs to.
     x_ids, y_ids
-        Shapes (n,) and (m,); numbers that only equal rows share, of `y` those looked up. Those of `x` are all from 0
-        to the highest.
+        Shapes (n,) and (m,); numbers that only equal rows share; of `y` those of the rows to look up. Those of `x` have
+        no gaps from 0 on.
     """
     sizes = np.bincount(x_ids)
     points = Distinct(points=_matrix(x, classes.first_rows(x_ids, len(sizes))), of_row=x_ids, sizes=sizes)
@@ -182,7 +182,7 @@ def link_mixed(
     tables
         For each column of codes the squared distance of every code of `y` (rows) to every code of `x` (columns).
     weights
-        Shape (q,); the squared distance of two different codes of `x`, as a rule: by it the tree chooses what to part.
+        Shape (q,); typical squared distance of two different codes of `x`, by which the tree chooses its splits.
     """
     sizes = np.bincount(x_ids)
     points = x.take(classes.first_rows(x_ids, len(sizes)))
@@ -205,12 +205,12 @@ def _chances(ids: Longs, own: Floats, search: Callable[[Longs, Floats], Neighbou
     Parameters
     ----------
     ids
-        Shape (m,); numbers that only equal rows share: they are looked up once.
+        Shape (m,); numbers that only equal rows share, so that these are looked up once.
     own
         Shape (m,); distance of each row to the true one.
     search
-        Neighbours of some rows, or of the first of them, where one is known at a distance; if that is beaten, whoever
-        beats it will do.
+        Finds neighbours of some rows, or of the first of them, given a known distance for each; if that is beaten, any
+        nearer point is returned.
     """
     of_row, sizes = classes.distinct(ids)[1:]
     first = classes.first_rows(of_row.astype(np.int64), len(sizes))
@@ -232,7 +232,7 @@ def _reach(nearest: Floats) -> Floats:
 
 
 def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT, limits: Floats | None = None) -> Neighbours:
-    """Neighbours of each query or the first ones; where one is known at a distance that is beaten, of any nearer."""
+    """Neighbours of each query or of the first ones; where a known distance is beaten, any nearer point."""
     each = PAIR * len(points.points)
     limits = np.full(len(queries), np.inf) if limits is None else limits
     near, tied, lowest, looked = _native.nearest(
@@ -246,7 +246,7 @@ def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT, limits: Fl
 
 
 def _by_blocks(points: Floats, sizes: Longs, queries: Floats) -> Neighbours:
-    """As `_nearest`, by looking at all pairs."""
+    """As `_nearest`, by comparing all pairs."""
     middle = points.mean(axis=0)
     x, y = points - middle, queries - middle
     half, squares = (x * x).sum(axis=1) / 2, (y * y).sum(axis=1)

@@ -6,7 +6,7 @@ from shoal.kernels._native import neighbours
 from shoal.kernels.arrays import Floats, Ints, Longs, Progress, ints
 
 OWN_KIND = 4
-"""How many records equal to it a record has among its candidates, at most."""
+"""Most equal records among a record's candidates."""
 
 
 def candidates(x: Floats, m: int, *, progress: Progress = None) -> Ints:

@@ -1,1 +1,1 @@
-"""Exchanges of values between records."""
+"""Exchange of values between records."""

@@ -11,13 +11,13 @@ from shoal.kernels.arrays import Longs, seed_of
 
 
 def window_of(p: float, n: int) -> int:
-    """The largest difference of two partners' ranks: p n rounded down, but for rounding (0.07 * 100 is 7)."""
+    """The largest difference of two partners' ranks: p n rounded down, up to rounding error (0.07 * 100 is 7)."""
     return floor(p * n * (1 + 1e-12))
 
 
 @dataclass(frozen=True, slots=True)
 class RankPairing:
-    """Pairs of the ranks 0 to n - 1 at random whose partners lie at most `window` apart.
+    """A random pairing of the ranks 0 to n - 1 in which partners lie at most `window` apart.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class RankPairing:
     window
         Largest difference of two partners' ranks; with 0 every rank is its own partner.
     seed
-        Of the draws.
+        Seed of the draws.
     """
 
     n: int
@@ -34,7 +34,7 @@ class RankPairing:
     seed: int
 
     def in_turn(self, counts: Iterable[int]) -> Iterator[Longs]:
-        """The partners of the next so many ranks, for each of some counts; the same whatever the counts are.
+        """The partners of successive ranks, as many at a time as `counts` says; the counts change no partner.
 
         Memory grows with the window and the largest count, not with n.
         """

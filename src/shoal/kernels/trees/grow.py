@@ -10,7 +10,7 @@ from shoal.kernels.arrays import Bytes, Floats, Ints, Longs, Progress, floats, i
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Features:
-    """What trees are grown on: columns of numbers and of categories.
+    """Columns of numbers and of categories on which trees are grown.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Features:
 
     @classmethod
     def of(cls, columns: list[Floats], levels: list[int]) -> "Features":
-        """From columns of shape (n,); numbers are sorted here, once for all trees."""
+        """The features of columns of shape (n,); numbers are sorted here, once for all trees."""
         x = floats(np.vstack(columns))
         orders = np.zeros(x.shape, dtype=np.int32)
         for j, count in enumerate(levels):
@@ -37,7 +37,7 @@ class Features:
         return cls(x=x, levels=ints(levels), orders=orders)
 
     def take(self, rows: Longs) -> "Features":
-        """Some of the cases, also several times."""
+        """Some of the cases, possibly repeated."""
         return Features.of(list(self.x[:, rows]), self.levels.tolist())
 
 
@@ -57,7 +57,7 @@ class Tree:
     def leaves(self, x: Floats) -> Ints:
         """Shape (m,); the leaf of every case of a table (d, m) with the same features.
 
-        A category that a node has not seen goes where more of its cases went.
+        A category that a node has not seen goes to the side with more of the node's cases.
         """
         return _native.tree_leaves(*self.nodes, x)
 
@@ -101,5 +101,5 @@ def grow(
 
 
 def _near_one(y: Floats) -> Floats:
-    """Scaled by a power of two, so that no square overflows or vanishes."""
+    """Numbers scaled by a power of two, so that no square overflows or vanishes."""
     return np.ldexp(y, -int(np.frexp(float(np.abs(y).max(initial=0.0)))[1]))

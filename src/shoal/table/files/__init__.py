@@ -1,1 +1,1 @@
-"""Files to tables and back, with labels kept and nothing half written."""
+"""Reading and writing of tables in files, with labels kept and every write atomic."""

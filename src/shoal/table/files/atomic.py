@@ -1,7 +1,7 @@
-"""Writing so that an interrupted run leaves either the old state or the new, never half of one.
+"""Atomic writing: an interrupted run leaves either the old file or the new one, never a partial one.
 
-What is being written stands beside its place under a hidden name, locked by the run that writes it. A run that was
-killed leaves it there unlocked; the next run to the same place takes it away.
+The new file or folder is written beside its place under a hidden name, locked by the run that writes it. A killed run
+leaves it there unlocked; the next run to the same place removes it.
 """
 
 import glob
@@ -17,7 +17,7 @@ from shoal.processes.supervised import begun
 from shoal.vocabulary.errors import FileError
 
 UNFINISHED = ".shoal-"
-"""In the names of what is being written."""
+"""Part of the names of unfinished files and folders."""
 
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
@@ -26,7 +26,7 @@ AT_FDCWD = -100
 
 @contextmanager
 def atomic_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
-    """A temporary path beside `path`, which takes its place when the block ends well."""
+    """A temporary path beside `path`, which replaces it if the block ends without an error."""
     if path.is_dir():
         raise FileError(f"Output '{path}' is a directory. Name a file.")
     with _beside(path, partial(_new_file, path)) as temporary:
@@ -38,7 +38,7 @@ def atomic_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """A temporary directory beside `path`, which takes its place when the block ends well.
+    """A temporary directory beside `path`, which replaces it if the block ends without an error.
 
     Raises FileError if the directory is there already and not empty, or its parent cannot be written.
     """
@@ -59,7 +59,7 @@ def atomic_directory(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def resolved(path: Path) -> Path:
-    """The place that a path and its links lead to. Raises FileError if they lead nowhere."""
+    """The target of a path and its links. Raises FileError if they lead nowhere."""
     try:
         return path.resolve()
     except (OSError, RuntimeError):  # links in a circle; a name that no system takes
@@ -83,7 +83,7 @@ def _new_folder(path: Path) -> str:
 
 @contextmanager
 def _beside(path: Path, make: Callable[[], str]) -> Iterator[Path]:
-    """Something new and locked beside a path; what is left of it at the end is taken away."""
+    """A new, locked file or folder beside a path; removed at the end if it is still there."""
     try:
         sweep(path)
         begun(path)
@@ -108,7 +108,7 @@ def _take_away(path: Path) -> None:
 
 
 def _begin(make: Callable[[], str]) -> tuple[Path, ExitStack]:
-    """Something new and the lock on it; made again where another process swept it away before it was locked."""
+    """A new path and the lock on it; created again if another process removed it before it was locked."""
     while True:
         temporary, hold = Path(make()), ExitStack()
         with suppress(FileNotFoundError, BlockingIOError):
@@ -117,7 +117,7 @@ def _begin(make: Callable[[], str]) -> tuple[Path, ExitStack]:
 
 
 def sweep(path: Path) -> None:
-    """Take away what runs left behind that were killed while they wrote to this place."""
+    """Remove what killed runs left behind when they wrote to this place."""
     for left in path.parent.glob(f"{glob.escape(_prefix(path))}*"):
         with suppress(OSError), locked(left, wait=False):  # it cannot be locked while a run is at it
             _take_away(left)
@@ -125,9 +125,9 @@ def sweep(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a lock on a file or folder, which a system lets go of when the process ends, however it ends.
+    """Hold a lock on a file or folder, which the system releases when the process ends, however it ends.
 
-    Raises OSError if another process holds it and it is not waited for, or took it away; if the system has no such
+    Raises OSError if another process holds it and `wait` is false, or removed the path; or if the system has no such
     locks.
     """
     try:
@@ -157,7 +157,7 @@ def _is_at(path: Path, handle: int) -> bool:
 
 def _unwritten(path: Path, error: OSError) -> FileError:
     why = error.strerror or str(error).rpartition(": ")[2].partition(" (os error")[0]
-    return FileError(f"Output '{path}' cannot be written ({why}). Choose another place, or make room.")
+    return FileError(f"Output '{path}' cannot be written ({why}). Choose another place, or free some space.")
 
 
 def _put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:

@@ -1,4 +1,4 @@
-"""Files by the SHA-256 of their bytes: reading one that must not change meanwhile."""
+"""SHA-256 of files, and reading of files that must not change meanwhile."""
 
 import hashlib
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Content = TypeVar("Content")
 
 
 def unchanging(path: Path, read: Callable[[], Content]) -> tuple[Content, str]:
-    """Result of `read` on a file, and the SHA-256 of the very bytes it read."""
+    """Result of `read` on a file, and the SHA-256 of exactly the bytes that it read."""
     before = sha256_of(path)
     content = read()
     if sha256_of(path) != before:
@@ -20,7 +20,7 @@ def unchanging(path: Path, read: Callable[[], Content]) -> tuple[Content, str]:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's bytes; of what is no file an empty text."""
+    """The SHA-256 of a file's bytes; an empty text if the path is no file."""
     if not path.is_file():
         return ""  # reading it says what is wrong
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""CSV: delimiter and encoding found out, codes kept as they are written, numbers exact both ways."""
+"""CSV: detection of delimiter and encoding, with codes kept as text and numbers exact both ways."""
 
 import codecs
 import csv
@@ -22,9 +22,9 @@ NOT_IN_WINDOWS_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d\x00")
 MISSING_AMONG_NUMBERS = ("NA", "NaN", "nan", "NULL", "null", ".")
 WHOLE = r"^[+-]?\d+$"
 WRITTEN_CODE = r"^[+-]?0\d"
-"""Numbers do not start with a spare zero; such a column holds codes."""
+"""Start of a code: numbers have no leading zero, so a column with one holds codes."""
 TOO_LONG = r"^[+-]?\d{19,}$"
-"""Such a column holds codes, too, unless all of it are integers of 64 bits."""
+"""Integers of 19 digits or more; a column with one holds codes, too, unless all fit into 64 bits."""
 DAY = r"\d{4}-\d{2}-\d{2}"
 STAMP = DAY + r" ([01]\d|2[0-3]):[0-5]\d:[0-5]\d"
 STAMPS = {
@@ -32,11 +32,13 @@ STAMPS = {
     STAMP + r"\.\d{3}": "%Y-%m-%d %H:%M:%S%.3f",
     STAMP + r"\.\d{6}": "%Y-%m-%d %H:%M:%S%.6f",
 }
-"""Date-times as pandas and databases write them: of seconds, or of milliseconds or microseconds where they need these,
-and how they are written."""
+"""Date-times as pandas and databases write them, with the format string of each.
+
+To the second, or to the millisecond or microsecond if needed.
+"""
 
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-"""Delimiters in words."""
+"""Names of the delimiters."""
 
 
 def read_csv(
@@ -76,7 +78,7 @@ def read_csv(
 
 
 def _as_written(frame: pl.DataFrame, text: str, delimiter: str, path: Path) -> pl.DataFrame:
-    """The cells, all of text, as they stand in the file: with a quotation mark before those that are quoted."""
+    """The cells as text as they stand in the file, with a quotation mark before those that are quoted."""
     if '"' not in text or frame.is_empty():
         return frame
     mark = re.escape(delimiter)
@@ -108,9 +110,9 @@ def _content(path: Path) -> bytes:
 
 
 def header_names(lines: Iterable[str], delimiter: str, path: Path) -> list[str]:
-    """The names of columns in the first record of a CSV file.
+    """The column names in the first record of a CSV file.
 
-    Raises FileError if it cannot be read, or holds numbers; DataError if a column has no name, or the name of another.
+    Raises FileError if it cannot be read, or holds numbers; DataError if a column has no name, or a name occurs twice.
     """
     try:
         names = next(csv.reader(lines, delimiter=delimiter, strict=True), [])
@@ -129,7 +131,10 @@ def header_names(lines: Iterable[str], delimiter: str, path: Path) -> list[str]:
 
 
 def _cells(text: str, names: list[str], delimiter: str, path: Path) -> pl.DataFrame:
-    """All cells as text, missing where they are empty; every record must be as wide as the header."""
+    """All cells as text, missing where they are empty.
+
+    Raises FileError if a record is not as wide as the header.
+    """
     try:
         frame = pl.read_csv(BytesIO(text.encode()), separator=delimiter, infer_schema=False, null_values=[""])
         suspect = (
@@ -151,12 +156,12 @@ def _cells(text: str, names: list[str], delimiter: str, path: Path) -> pl.DataFr
 
 
 def _records(text: str, delimiter: str) -> int:
-    """Number of records by Python's own reader."""
+    """Number of records, counted by Python's own reader."""
     return sum(1 for _ in csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)) - 1
 
 
 def _rows(text: str, width: int, delimiter: str, path: Path) -> Iterator[list[str]]:
-    """The records, each checked against the header's width."""
+    """The records. Raises FileError if one is not as wide as the header."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a long cell is no unpaired quotation mark
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 0
@@ -186,8 +191,8 @@ def _decode(raw: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
             text = raw.decode(guess)
         except LookupError:
             raise FileError(
-                f"There is no encoding '{guess}'. Known are utf-8, utf-16, windows-1252, latin-1 and all "
-                f"others that Python has."
+                f"There is no encoding '{guess}'. Choose utf-8, utf-16, windows-1252, latin-1 or any "
+                f"other that Python has."
             ) from None
         except UnicodeError:
             continue
@@ -206,7 +211,7 @@ def _likely_encodings(raw: bytes) -> Iterator[str]:
 
 
 def _with_points(column: pl.Series) -> pl.Series:
-    """A column of numbers with a decimal comma, or of marks for missing values, with points instead."""
+    """A column of numbers with decimal commas (or marks for missing values) with points instead."""
     present = column.drop_nulls()
     numbers = present.str.contains(DECIMAL_COMMA) | present.str.contains(NUMBER) | present.is_in(MISSING_AMONG_NUMBERS)
     return column.str.replace(",", ".", literal=True) if numbers.all() else column
@@ -237,7 +242,7 @@ def _typed(column: pl.Series) -> pl.Series:
 
 
 def _dated(column: pl.Series, present: pl.Series) -> pl.Series:
-    """A column of text as dates or date-times, or the same where not every cell is one, or would be written so."""
+    """A text column as dates or date-times; unchanged unless every cell is one and would be written back the same."""
     if present.str.contains(rf"^{DAY}$").all():
         dates = column.str.to_date("%Y-%m-%d", strict=False)
         return dates if dates.null_count() == column.null_count() else column
@@ -255,13 +260,13 @@ def write_csv(frame: pl.DataFrame, path: Path, *, guard_formulas: bool) -> None:
 
 
 def with_stamps(frame: pl.DataFrame) -> pl.DataFrame:
-    """Date-times of no time zone as text, in the form in which they are read as such."""
+    """Date-times without a time zone as text, in the format in which they are read back."""
     stamps = [column for column in frame if isinstance(column.dtype, pl.Datetime) and not column.dtype.time_zone]
     return frame.with_columns(column.dt.to_string(_form_of(column)) for column in stamps)
 
 
 def _form_of(stamps: pl.Series) -> str:
-    """The coarsest form that loses nothing of a column."""
+    """The coarsest format that loses nothing of a column."""
     parts = stamps.dt.microsecond()
     seconds, milliseconds, microseconds = STAMPS.values()
     if not (parts != 0).any():
@@ -270,7 +275,7 @@ def _form_of(stamps: pl.Series) -> str:
 
 
 def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """Text that a spreadsheet would take for a formula, with an apostrophe before it."""
+    """The table with an apostrophe before every text that a spreadsheet would run as a formula."""
 
     def safe(text: pl.Expr) -> pl.Expr:
         return pl.when(text.str.contains(FORMULA_STARTS)).then(pl.concat_str(pl.lit("'"), text)).otherwise(text)

@@ -1,7 +1,8 @@
-"""A table or a query of a database, read through SQLAlchemy.
+"""Tables and queries of a database, read through SQLAlchemy.
 
-An address that others may see (in a plan of jobs, in a process list, in a log) never holds a password: that comes from
-the environment, from a file that it names, or from what the database's own library reads (PGPASSFILE, PGSERVICE).
+An address that others may see (in a plan of jobs, a process list or a log) never holds a password. The password comes
+from the environment, from a file named there, or from the sources that the database's own library reads (PGPASSFILE,
+PGSERVICE).
 """
 
 import os
@@ -20,16 +21,16 @@ if TYPE_CHECKING:  # the commands know addresses before they load what reads tab
     from shoal.table.files.table import Table
 
 PASSWORD, PASSWORD_FILE = "SHOAL_PASSWORD", "SHOAL_PASSWORD_FILE"
-"""Variables of the environment that hold a password, or name a file whose first line is one."""
+"""Environment variables that hold a password, or name a file whose first line is one."""
 
 LARGEST_PASSWORD = 1 << 12
-"""Bytes of a file with a password."""
+"""Largest size of a password file in bytes."""
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
-"""The driver that is taken where an address names only the database."""
+"""Default driver of addresses that name only the database."""
 
 SECRET = re.compile(r"pass(word|wd|phrase)?|pwd|secret|token|odbc_connect", re.IGNORECASE)
-"""Names of settings in the query part of an address that are, or hold, a password with any driver."""
+"""Names of query settings of an address that are, or hold, a password with any driver."""
 
 ADDRESS = re.compile(r"[a-z][a-z0-9]*(\+[a-z0-9_]+)?://", re.IGNORECASE)
 LIKE_ADDRESS = re.compile(r"[a-z][a-z0-9+._-]+:/", re.IGNORECASE)  # C:/ is a drive
@@ -38,24 +39,24 @@ NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
 
 @dataclass(frozen=True, kw_only=True)
 class Database:
-    """A table of a database, as a command names it."""
+    """A table of a database, as named on the command line."""
 
-    address: str  # As SQLAlchemy has it, without a password: `postgresql://user@host/database`
-    query: str = ""  # A SELECT, or the name of a table, with its schema before a point
+    address: str  # Address for SQLAlchemy, without a password: `postgresql://user@host/database`
+    query: str = ""  # A SELECT, or the name of a table, which may be `schema.table`
 
     @property
     def name(self) -> str:
-        """Name in the record, without user and host."""
+        """Name for the record, without user and host."""
         return f"{self.address.partition(':')[0]} database"
 
     def read(self) -> "Table":
-        """The rows, as of one moment.
+        """The rows, read by one query.
 
         Raises
         ------
         FileError
-            If the address has a password, the database cannot be reached, or it does not understand the query; what
-            the database says itself is not shown, for it could be cells.
+            If the address has a password, the database cannot be reached, or the query fails. The message of the
+            database itself is not shown, since it may contain cells.
         """
         import polars as pl
 
@@ -80,18 +81,18 @@ class Database:
         return Table(frame=_plain(frame), described=self.name)
 
     def _check_rows(self, connection: Any, cursor: Any, *_: Any) -> None:
-        """Refuse a statement that gives no rows; what it did is not committed, so it did nothing."""
+        """Refuse a statement that returns no rows; it is not committed, so it has no effect."""
         if cursor.description is None:
             raise FileError(f"The query of the {self.name} gives no table. Give a SELECT, or the name of a table.")
 
 
 def like_address(text: str) -> bool:
-    """True if a text was meant as an address; it may hold a password, so it is never shown."""
+    """True if a text looks like an address; it may hold a password, so it is never shown."""
     return LIKE_ADDRESS.match(text) is not None
 
 
 def is_address(text: str) -> bool:
-    """True if a text is the address of a database and no path."""
+    """True if a text is the address of a database rather than a path."""
     return ADDRESS.match(text) is not None
 
 
@@ -103,7 +104,7 @@ def _sqlalchemy() -> Any:
 
 
 def _with_password(sql: Any, address: str) -> Any:
-    """The address with the driver, and with the password that the environment has."""
+    """The address with its driver, and with the password from the environment."""
     try:
         url = sql.make_url(address)
     except (sql.exc.ArgumentError, ValueError):
@@ -120,7 +121,7 @@ def _with_password(sql: Any, address: str) -> Any:
         url.get_dialect().import_dbapi()
     except sql.exc.NoSuchModuleError:
         raise FileError(
-            f"No database is known by {printable(url.drivername)}://. An address begins as SQLAlchemy has it: "
+            f"There is no kind of database '{printable(url.drivername)}'. An address begins as in SQLAlchemy: "
             f"postgresql://, sqlite://, mysql://, oracle://, mssql+pyodbc://, duckdb://."
         ) from None
     except ImportError as absent:
@@ -140,7 +141,7 @@ def _password() -> str:
 
 
 def _statement(sql: Any, query: str) -> Any:
-    """A query as it is; the name of a table as the query for all of it."""
+    """The query itself; for the name of a table, a SELECT of all its columns."""
     if not NAME.fullmatch(query):
         return sql.text(query)
     schema, _, table = query.rpartition(".")
@@ -148,9 +149,9 @@ def _statement(sql: Any, query: str) -> Any:
 
 
 def _plain(frame: "pl.DataFrame") -> "pl.DataFrame":
-    """Decimals as numbers; what has no plain type is refused by name."""
+    """The frame with decimals as floats. Raises FileError naming the columns of nested or object types."""
     import polars as pl
 
     if odd := [c.name for c in frame if c.dtype.is_nested() or c.dtype == pl.Object]:
-        raise FileError(f"Columns of the query are of types that no table here has: {quoted(odd)}. Cast them to text.")
+        raise FileError(f"Columns of the query have types that a table cannot hold: {quoted(odd)}. Cast them to text.")
     return frame.with_columns(pl.selectors.decimal().cast(pl.Float64))

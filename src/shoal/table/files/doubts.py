@@ -1,7 +1,7 @@
-"""Doubts about a table that was read: columns of text that may have been meant otherwise.
+"""Warnings about text columns of a table that may have been meant as numbers or dates.
 
-Nothing is guessed: a column becomes numbers or dates only where every cell is one. What stays text although it looks
-like something else is told in one sentence a column, which names no cell.
+Nothing is guessed: a column becomes numbers or dates only if every cell is one. A text column that looks like something
+else gets a warning of one sentence, which names no cell.
 """
 
 import polars as pl
@@ -13,17 +13,17 @@ DECIMAL_COMMA = r"^[+-]?\d*,?\d+$"
 THOUSANDS = (
     r"^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$|^[+-]?\d{1,3}(\.\d{3})+(,\d*)?$|^[+-]?\d{1,3}([ '’\u00a0\u202f]\d{3})+([.,]\d*)?$"
 )
-"""Numbers whose thousands are set apart by a comma, a point, a blank or an apostrophe."""
+"""Patterns of numbers with a thousands separator: a comma, a point, a blank or an apostrophe."""
 
 PERCENT = r"^[+-]?\d*[.,]?\d+ ?%$"
 DATE = r"^(\d{1,2}|\d{4})[./-]\d{1,2}[./-](\d{1,2}|\d{4})([ T]\d{1,2}:\d{2}.*)?$"
 FORMULA_STARTS = r"^[=+\-@\t\r]"
 CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
-"""Characters that no screen shows."""
+"""Control characters, which no screen shows."""
 
 
 def doubts(frame: pl.DataFrame) -> dict[str, str]:
-    """For each column of text that may have been meant otherwise, one sentence that says so and what to do."""
+    """A sentence for each text column that may have been meant otherwise: the problem and the remedy."""
     by_column = {column.name: _doubt(column) for column in frame if column.dtype == pl.String}
     return {name: f"Column '{name}' {doubt}" for name, doubt in by_column.items() if doubt}
 
@@ -47,13 +47,13 @@ def _doubt(column: pl.Series) -> str:
 
 
 def _all_numbers(present: pl.Series, form: str) -> bool:
-    """True if all cells are numbers or of a form, and some are of the form."""
+    """True if all cells are numbers or match the pattern, and at least one matches it."""
     of_form = present.str.contains(form)
     return bool(of_form.any() and (of_form | present.str.contains(NUMBER)).all())
 
 
 def _of_numbers_written_otherwise(present: pl.Series) -> str:
-    """The doubt about a column in which every cell is a number or a date to a person."""
+    """Warning about a column in which a person would read every cell as a number or date; or ''."""
     if present.str.contains(",", literal=True).any() and present.str.contains(DECIMAL_COMMA).all():
         thousands = " Take the commas out if they set thousands apart." if _all_numbers(present, THOUSANDS) else ""
         return (
@@ -73,7 +73,7 @@ def _of_numbers_written_otherwise(present: pl.Series) -> str:
 
 
 def _of_characters(column: pl.Series, present: pl.Series) -> str:
-    """The doubt about text with what no screen shows, or what a spreadsheet would run."""
+    """Warning about invisible characters, or text that a spreadsheet would run; or ''."""
     hidden = column.str.contains(CONTROLS).fill_null(False)
     if hidden.any():
         return (

@@ -1,8 +1,8 @@
-"""Excel: the cells of a sheet, and for a table that is to be judged all that its XML tells apart.
+"""Excel workbooks: the cells of a sheet, and for a judged table every difference that the XML records.
 
-A reader of cells sees one 5 where a workbook has the number 5, the text "5", 5 as a result, and 5 shown as a date; TRUE
-where it has the truth value or the number 1; and nothing where it has no cell or #N/A. In the workbook these differ
-(ECMA-376, part 1, 18.3.1.4, cells), so they are read from there.
+A reader of cells sees one 5 whether the workbook has the number 5, the text "5", 5 as a formula's result, or 5 shown as
+a date; TRUE for the truth value and for a number 1; and nothing for a missing cell and for #N/A. The workbook keeps
+these apart (ECMA-376, part 1, 18.3.1.4, cells), so a judged table is read from there.
 """
 
 import logging
@@ -27,11 +27,11 @@ from shoal.vocabulary.errors import FileError, quoted, unknown
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 LINKED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 MOST_BYTES = 1 << 33
-"""Largest size of the XML of a workbook; a small file can be packed so that it unfolds without end."""
+"""Largest size of a workbook's XML; a small file may be compressed so that it expands without end."""
 
 
 def read_excel(path: Path, how: Reading) -> Table:
-    """The first sheet of a workbook, or the one named."""
+    """Read the named sheet of a workbook, by default the first."""
     fastexcel = library("fastexcel", "Excel")
     try:
         sheets = fastexcel.read_excel(path).sheet_names
@@ -65,7 +65,7 @@ def _check_judged(path: Path, sheets: int) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what fastexcel says to the terminal of a column in which no cell has a value."""
+    """Suppress the warning of fastexcel about a column without any value."""
     logger = logging.getLogger("fastexcel")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -78,7 +78,8 @@ def _quiet() -> Iterator[None]:
 def _as_written(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
     """The cells of a workbook's only sheet as its XML has them; null where nothing is written.
 
-    Raises FileError if the XML does not have the records that were read: it holds rows that are read as empty.
+    Raises FileError if the XML has other records than were read, because rows or columns that hold no value are not
+    empty.
     """
     with zipfile.ZipFile(path) as book:
         if sum(part.file_size for part in book.infolist()) > MOST_BYTES:
@@ -96,7 +97,7 @@ def _as_written(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parsed(book: zipfile.ZipFile, part: str) -> ElementTree.Element:
-    """A part of a workbook; the parser bounds what entities expand to and fetches none from elsewhere."""
+    """A part of a workbook; the parser limits the expansion of entities and fetches none from elsewhere."""
     return ElementTree.fromstring(book.read(part))  # noqa: S314
 
 
@@ -110,14 +111,14 @@ def _sheet_of(book: zipfile.ZipFile) -> str:
 
 
 def _shared_texts(book: zipfile.ZipFile) -> list[str]:
-    """The texts that cells refer to by number, marks of fonts included."""
+    """The texts that cells refer to by number, with font markup included."""
     if "xl/sharedStrings.xml" not in book.namelist():
         return []
     return [ElementTree.tostring(text, "unicode") for text in _parsed(book, "xl/sharedStrings.xml")]
 
 
 def _number_formats(book: zipfile.ZipFile) -> list[str]:
-    """For each style of cells the number of its format: 0 for the general one, 14 for a date, ..."""
+    """The number format of each cell style: 0 for the general one, 14 for a date, and so on."""
     if "xl/styles.xml" not in book.namelist():
         return []
     styles = _parsed(book, "xl/styles.xml").find(f"{MAIN}cellXfs")
@@ -125,7 +126,7 @@ def _number_formats(book: zipfile.ZipFile) -> list[str]:
 
 
 def _rows(sheet: Any, shared: list[str], formats: list[str]) -> Iterator[dict[str, str]]:
-    """Cells that are not empty, of each row that has some, by column letters: kind, format, content."""
+    """Each row with a cell as a mapping from column letters to kind, format and content."""
     for _, row in ElementTree.iterparse(sheet):  # noqa: S314 - as in `_parsed`
         if row.tag != f"{MAIN}row":
             continue
@@ -148,7 +149,7 @@ def _rows(sheet: Any, shared: list[str], formats: list[str]) -> Iterator[dict[st
 
 
 def write_excel(table: Table, path: Path, guard: bool) -> None:
-    """One sheet, without the time at which it was written."""
+    """Write a workbook with one sheet and a fixed time of creation."""
     library("xlsxwriter", "Excel")
     from xlsxwriter import Workbook
 

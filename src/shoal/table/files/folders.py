@@ -1,9 +1,8 @@
-"""Files of a table that lies in several: which of a folder, or of those that a pattern fits, belong to it.
+"""Tables in several files: the files of a folder or pattern that belong to a table.
 
-Programs that write a table in parts put what is not complete under names that begin with `_` or `.`, as `_temporary` of
-Hadoop, so these are left out, as all engines leave them out. Tables of Delta Lake, Iceberg, Hudi and of Spark's streams
-keep a log beside their files, which alone says which of them count: records that were deleted or replaced stay in files
-that lie there.
+Programs that write a table in parts put incomplete files under names that begin with `_` or `.`, as `_temporary` of
+Hadoop; as in all engines, these are left out. Tables of Delta Lake, Iceberg, Hudi and of Spark's streams keep a log
+beside their files, and only the log says which files count: deleted or replaced records stay in files of the folder.
 """
 
 import glob
@@ -14,7 +13,7 @@ from pathlib import Path
 from shoal.vocabulary.errors import FileError, plural, quoted
 
 KINDS = ("parquet", "csv", "tsv", "csv.gz")
-"""Endings of the files that a large table may lie in."""
+"""File name endings of large tables."""
 
 LOGS = {
     "_delta_log": "Delta Lake",
@@ -23,13 +22,13 @@ LOGS = {
     ".hoodie": "Hudi",
     "_spark_metadata": "Spark's streams",
 }
-"""Patterns of what lies in the folder of a table with a log, and whose format it is."""
+"""Patterns of the log in the folder of a table, and the format that keeps it."""
 
 
 def files_of(data: str | Path) -> list[Path]:
-    """The files of a path: itself, all of a folder and those below, or those of a pattern, by name.
+    """The files of a path, sorted by name: a file, a folder with its subfolders, or a pattern.
 
-    Raises FileError if there are none, or of several kinds; if one is there twice, is not complete by its name, or
+    Raises FileError if there are none, or of several kinds; if a file occurs twice, is incomplete by its name, or
     counts only as far as a log says.
     """
     path = Path(data)
@@ -63,13 +62,13 @@ def files_of(data: str | Path) -> list[Path]:
 
 
 def kind_of(path: Path) -> str:
-    """The ending of a file's name, in small letters."""
+    """The ending of a file's name in lower case."""
     name = path.name.lower()
     return "csv.gz" if name.endswith(".csv.gz") else path.suffix.lower().lstrip(".")
 
 
 def refuse_logged(*files: Path) -> None:
-    """Refuse files that belong to a table with a log, which lies in one of the folders above them.
+    """Refuse files that belong to a table with a log in one of the folders above them.
 
     Raises FileError naming the folder of the table.
     """
@@ -86,7 +85,7 @@ def refuse_logged(*files: Path) -> None:
 
 
 def _fitting(pattern: str) -> list[Path]:
-    """The files that a pattern fits. Raises FileError if it fits names of what is not complete."""
+    """The files that match a pattern. Raises FileError if it matches names of incomplete files."""
     files = {p for p in map(Path, glob.glob(pattern, recursive=True)) if p.is_file()}  # noqa: PTH207 - any root
     base = Path(*takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts))
     if hidden := [p for p in files if _is_hidden(p.relative_to(base))]:
@@ -98,7 +97,7 @@ def _fitting(pattern: str) -> list[Path]:
 
 
 def _is_hidden(below: Path) -> bool:
-    """True if a part of a path below a folder is named as incomplete; `_year=2024` is a column."""
+    """True if a part of a path below a folder is named as incomplete; `_year=2024` names a column instead."""
     *folders, name = below.parts
     return name.startswith(("_", ".")) or any(
         part.startswith(".") or (part.startswith("_") and "=" not in part) for part in folders
@@ -106,7 +105,7 @@ def _is_hidden(below: Path) -> bool:
 
 
 def _refuse_twice(data: str | Path, files: list[Path]) -> None:
-    """Refuse files of which two are one, through links: its records would be there twice, as if they were others."""
+    """Refuse files of which two are the same file through links, since its records would count twice."""
     files_at: dict[tuple[int, int], Path] = {}
     for file in sorted(files):
         state = file.stat()

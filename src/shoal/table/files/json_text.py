@@ -1,4 +1,4 @@
-"""JSON files that any reader takes: no NaN, no infinity, two spaces."""
+"""Strict JSON files: no NaN, no infinity, indented by two spaces."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -12,22 +12,22 @@ from shoal.table.text_files import read_text
 from shoal.vocabulary.errors import FileError
 
 LARGEST_RECORD = 1 << 30
-"""Bytes of a record of a run: it has a figure for every column, and columns can be many."""
+"""Largest size of a run's record in bytes; it has figures for every column, and columns can be many."""
 Record = dict[str, Any]
-"""A JSON file of a run: record.json, evidence.json, codebook.json."""
+"""Contents of a JSON file of a run: record.json, evidence.json, codebook.json."""
 PLAIN = {str, int, bool, type(None)}
-"""Types whose values JSON has as they are."""
+"""Types with a direct JSON counterpart."""
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write any of the package's values; figures that are not finite become null."""
+    """Write any of the package's values as JSON; figures that are not finite become null."""
     path.write_text(json.dumps(as_json(content), indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read_record(path: Path, what: str, keys: Collection[str] = ()) -> Record:
-    """A mapping with some keys from a JSON file that a run wrote.
+    """Read a JSON file that a run wrote: a mapping with the given keys.
 
-    `what`: what it is the record of, with its article. Raises FileError if it is none.
+    `what`: what the file records, with an article, for the message. Raises FileError if it is no such file.
     """
     try:
         content = json.loads(read_text(path, "File", largest=LARGEST_RECORD))
@@ -39,12 +39,12 @@ def read_record(path: Path, what: str, keys: Collection[str] = ()) -> Record:
 
 
 def unreadable(path: Path, what: str) -> FileError:
-    """The error that a file is not the record that it should be."""
+    """The error for a file that is not the expected record."""
     return FileError(f"'{path}' cannot be read as the record of {what}. Check the directory.")
 
 
 def as_json(value: Any) -> Any:
-    """A value in types of JSON; a figure that is not finite becomes null."""
+    """The value in JSON types; a figure that is not finite becomes null."""
     if type(value) in PLAIN:
         return value
     if isinstance(value, np.ndarray):

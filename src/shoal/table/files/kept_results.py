@@ -1,4 +1,4 @@
-"""Results kept as they come, so that long work that was interrupted goes on where it stopped."""
+"""Results saved one by one, so that long work that was interrupted resumes where it stopped."""
 
 import json
 from pathlib import Path
@@ -8,12 +8,12 @@ from shoal.table.files.atomic import atomic_file
 
 
 class KeptResults:
-    """Results by key, each in a file of its own, for their owner only.
+    """Results by key, each in a file that only its owner can read.
 
     Parameters
     ----------
     folder
-        Where they are kept; it and the one around it are made for the first of them where they are not there.
+        Folder of the results; it and its parent are created with the first result if they do not exist.
     """
 
     def __init__(self, folder: str | Path) -> None:

@@ -1,9 +1,9 @@
-"""Limits of file formats: what no file of a kind holds is refused before one is written.
+"""Limits of file formats: a table that a format cannot hold is refused before it is written.
 
-The libraries that write refuse some of it, leave some out without a word, and write some that the program whose format
-it is cannot read. Limits are those of the programs: Excel, "Excel specifications and limits"; SPSS Statistics,
-"Variable types" and "VALUE LABELS"; Stata, "help limits"; SAS, "Record layout of a SAS version 8 or 9 data set in SAS
-transport (XPORT) format" and "Lengths and precision of variables".
+The libraries that write refuse some excesses, drop some silently, and write some that the format's own program cannot
+read. The limits are those of the programs: Excel, "Excel specifications and limits"; SPSS Statistics, "Variable types"
+and "VALUE LABELS"; Stata, "help limits"; SAS, "Record layout of a SAS version 8 or 9 data set in SAS transport (XPORT)
+format" and "Lengths and precision of variables".
 """
 
 from collections.abc import Iterable
@@ -20,20 +20,20 @@ from shoal.vocabulary.errors import FileError, plural, quoted
 class Limits:
     """Limits of a format."""
 
-    # records, columns: at most
+    # records, columns: the most that a file holds
     records: float = inf
     columns: float = inf
-    text: float = inf  # Bytes in UTF-8 of a cell; characters where `in_characters`
+    text: float = inf  # Bytes of a cell in UTF-8; characters if `in_characters`
     # Largest absolute value; of SAS 7.237e75, of which ReadStat writes infinity for those above 7e74
     number: float = inf
-    title: float = inf  # Bytes, or characters, of what is said of the whole table; a longer one is cut
-    label: float = inf  # Bytes, or characters, of what is said of a column; a longer one is cut
-    value_label: float = inf  # Bytes of what is said of a code; a longer one is cut
+    title: float = inf  # Bytes or characters of the table's title; a longer one is cut
+    label: float = inf  # Bytes or characters of a column's label; a longer one is cut
+    value_label: float = inf  # Bytes of a code's label; a longer one is cut
     in_characters: bool = False
-    capitals: bool = True  # True if names of columns may differ in capital letters alone
+    capitals: bool = True  # True if column names may differ in letter case alone
 
     def cut(self, what: Literal["title", "label", "value_label"], text: str) -> str:
-        """As much of a title or a label as fits, in whole characters."""
+        """A title or label cut to the limit, in whole characters."""
         most = int(min(getattr(self, what), 4 * len(text)))
         if self.in_characters and what != "value_label":
             return text[:most]
@@ -46,13 +46,13 @@ LIMITS = {
     "dta": Limits(number=8.988e307, title=80, label=80, value_label=32_000, in_characters=True),
     "xpt": Limits(text=32_767, number=7e74, title=40, label=256),
 }
-"""By the ending of a file's name; other formats have none that a table meets."""
+"""Limits by file name ending; other formats have none that a table reaches."""
 
 
 def refuse_beyond(frame: pl.DataFrame, ending: str) -> None:
-    """Refuse a table that no file of a kind holds.
+    """Refuse a table that exceeds the limits of a format.
 
-    Raises FileError naming the limit and the columns that are beyond it.
+    Raises FileError naming the limit and the columns that exceed it.
     """
     most = LIMITS.get(ending, Limits())
     if len(frame) > most.records or frame.width > most.columns:
@@ -84,5 +84,5 @@ def _longest(column: pl.Series, *, in_characters: bool) -> float:
 
 
 def _largest(column: pl.Series) -> float:
-    """The largest absolute value of numbers that are finite."""
+    """The largest absolute value of the finite numbers of a column; 0 if there is none."""
     return float(column.filter(column.is_finite()).abs().max() or 0.0)  # type: ignore[arg-type]

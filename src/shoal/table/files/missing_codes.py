@@ -1,4 +1,4 @@
-"""Codes that SPSS takes for missing: for each column up to three single ones, or a range and a single one."""
+"""Codes that SPSS declares as missing: for each column up to three single codes, or a range and a single code."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,12 +7,12 @@ import polars as pl
 
 
 def declared_in(ranges: Iterable[Mapping[str, Any]]) -> list[Any]:
-    """The codes that pyreadstat read, as it writes them: single ones, and ranges with `lo` and `hi`."""
+    """Declarations as pyreadstat writes them: single codes, and ranges with `lo` and `hi`."""
     return [part["lo"] if part["lo"] == part["hi"] else {"lo": part["lo"], "hi": part["hi"]} for part in ranges]
 
 
 def is_declared(cell: Any, codes: Iterable[Any]) -> bool:
-    """True if a cell is one of the codes."""
+    """True if a cell is one of the codes or lies in one of the ranges."""
     if not isinstance(cell, (int, float, str)):
         return False
     ends = ((code["lo"], code["hi"]) if isinstance(code, Mapping) else (code, code) for code in codes)
@@ -20,9 +20,10 @@ def is_declared(cell: Any, codes: Iterable[Any]) -> bool:
 
 
 def still_missing(frame: pl.DataFrame, missing_codes: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """The columns for which codes can still be declared: their cells are of the codes' type, and none is one of them.
+    """The declarations that remain valid for a released table.
 
-    In a column that a step changed, 97 may be an average: declared as missing, it would be lost to every reader.
+    They do if the column still has the codes' type and no cell is one of them. In a column that a step changed, 97 may
+    be an average; declared as missing, it would be lost to every reader.
     """
     return {
         name: codes

@@ -1,8 +1,8 @@
-"""Names of files made of names of other things."""
+"""File names made from other names."""
 
 import re
 
 
 def slug(name: str) -> str:
-    """A name as a file name: `mdav k=5` is `mdav-k-5`."""
+    """A name as a file name: `mdav-k-5` for `mdav k=5`."""
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")

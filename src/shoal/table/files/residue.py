@@ -1,13 +1,13 @@
-"""Residue in a file beside its cells: names of categories and of codes that no cell has.
+"""Residue in a file beside its cells: category names and value labels that no cell has.
 
-A diagnosis whose only record was suppressed may stand in the dictionary of its column still, in plain bytes, where no
-reader of cells shows it; so may the value label of a code in SPSS and Stata files. Such a file gives away what the
-release withholds. Three ways in, each looked at:
+A diagnosis whose only record was suppressed may still stand in its column's dictionary, in plain bytes that no reader
+of cells shows; so may the value label of a code in SPSS and Stata files. Such a file discloses what the release
+withholds. Residue has three sources:
 
-- the categories of an Enum are its type, written whatever the cells are;
-- those of a Categorical belong to a pool that columns share, of which a writer should store those in use: what it
-  stores is measured in the page of the dictionary itself;
-- a label is written with its code, whether or not a cell has the code.
+- the categories of an Enum are part of its type and are written whatever the cells are;
+- those of a Categorical belong to a pool that columns share, of which a writer should store only those in use; the
+  dictionary page itself shows what it stores;
+- a value label is written with its code, whether or not a cell has the code.
 """
 
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ def refuse_residue(
 ) -> None:
     """Refuse a table whose file would hold names that none of its cells has.
 
-    `frame`: the cells to be written. `value_labels`: for a column, what its codes mean. `ending`: of the file:
-    "parquet" has dictionaries, "sav" and "dta" have value labels, the others cells alone. `reasons`: codes that say why
-    a cell is missing, which are written too (`Table.reasons`). Raises Refused naming the columns, and never the names
-    that were left.
+    `frame`: the cells to be written. `value_labels`: for each column, the labels of its codes. `ending`: the format:
+    "parquet" has dictionaries, "sav" and "dta" have value labels, the others hold cells alone. `reasons`: codes that
+    say why cells are missing, which are written too (`Table.reasons`). Raises Refused naming the columns, but never the
+    names that remain.
     """
     columns: list[str] = []
     if ending == "parquet":
@@ -49,16 +49,16 @@ def refuse_residue(
 
 
 def codes_of(column: pl.Series, reasons: pl.Series | None) -> set[str]:
-    """Contents of a column in a file, as text: cells, and codes that say why they are missing."""
+    """The contents of a column in a file as text: cells, and codes that say why cells are missing."""
     columns = [column] if reasons is None else [column, reasons]
     return {code_text(code) for codes in columns for code in codes.drop_nulls().unique().to_list()}
 
 
 def _stored_beside_cells(column: pl.Series) -> bool:
-    """True if the dictionary that is written of a Categorical is longer than the names of its cells.
+    """True if the dictionary written for a Categorical is longer than the names of its cells.
 
-    A page of a dictionary is every name after its length in four bytes (Apache Parquet, Encodings, PLAIN), and its
-    header begins with the kind of page, 2, and the page's size, as compact Thrift: 0x15 and a number for each.
+    A dictionary page holds every name after its length in four bytes (Apache Parquet, Encodings, PLAIN). Its header
+    begins with the kind of page, 2, and the page's size, in compact Thrift: 0x15 and a number for each.
     """
     names = column.drop_nulls().unique().cast(pl.String)
     stored = BytesIO()
@@ -70,7 +70,7 @@ def _stored_beside_cells(column: pl.Series) -> bool:
 
 
 def _number(written: bytes, start: int) -> int:
-    """A whole number as compact Thrift writes it, seven bits a byte and doubled where it is not negative."""
+    """A non-negative integer in compact Thrift: doubled, with seven bits in each byte."""
     number = 0
     for place, byte in enumerate(written[start : start + 5]):
         number |= (byte & 127) << (7 * place)

@@ -1,19 +1,18 @@
-"""Ways of writing: what a file tells apart although the cells are equal.
+"""Spellings: differences in how a file writes equal values.
 
-Whoever reads 34 in one line of a file and 34.0 in another can tell the two records apart, as well as two codes for a
-missing answer; a table that is to be judged must therefore keep them apart. The cells themselves stay what they are,
-for 34.0 is no other age than 34: beside them stands, for each column, which way of writing its value a cell has.
+A reader who sees 34 in one line of a file and 34.0 in another can tell the two records apart; so can one who sees two
+codes for a missing answer. A table that is to be judged must therefore keep them apart. The cells themselves stay as
+they are, since 34.0 is the same age as 34; beside them, each column has the number of the spelling of each cell.
 """
 
 import polars as pl
 
 
 def spelling(cells: pl.Series, written: pl.Series) -> pl.Series | None:
-    """Number of the way in which each cell writes its value, from 0 in the order of the written texts.
+    """Number of the spelling of each cell among those of its value, from 0 in the order of the written texts.
 
-    `cells`, shape (n,). `written`, shape (n,): of text; equal where the file writes cells alike, and null where it
-    writes nothing, which comes first. Returns shape (n,), or None where every value (and missing) is written in one
-    way.
+    `cells`, shape (n,). `written`, shape (n,): text; equal for cells that the file writes alike, and null where it
+    writes nothing, which sorts first. Returns shape (n,), or None if every value (and missing) has one spelling.
     """
     values = cells.fill_nan(None) if cells.dtype.is_float() else cells
     both = pl.DataFrame({"value": values, "written": written})
@@ -25,6 +24,6 @@ def spelling(cells: pl.Series, written: pl.Series) -> pl.Series | None:
 
 
 def spellings(frame: pl.DataFrame, written: pl.DataFrame) -> dict[str, pl.Series]:
-    """The ways of writing of those columns that have several; both frames have the same columns."""
+    """The spellings of the columns that have several; both frames have the same columns."""
     by_column = {name: spelling(frame[name], written[name]) for name in written.columns}
     return {name: ways for name, ways in by_column.items() if ways is not None}

@@ -1,8 +1,9 @@
-"""SPSS, Stata and SAS: cells, labels of columns and codes, and the codes that say why a cell is missing.
+"""SPSS, Stata and SAS files: cells, labels of columns and codes, and reasons for missing cells.
 
-Each of these formats has more than one way to be missing. SPSS declares some codes of a column as missing (97, 98, 99),
-Stata has the letters .a to .z beside the point, SAS .A to .Z and ._. As cells all of them are missing. Why they are is
-kept beside the cells (`Table.reasons`), so that a release can give it back, and a table that is judged tells it apart.
+Each of these formats has several kinds of missing cell. SPSS declares some codes of a column as missing (97, 98, 99),
+Stata has the letters .a to .z beside the point, SAS .A to .Z and ._. All are missing as cells. The reasons are kept
+beside the cells (`Table.reasons`), so that a release can write them back and the judgement of a table can tell them
+apart.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,17 +37,17 @@ READERS = {
     "sas7bdat": "read_sas7bdat",
 }
 TELLS_REASONS = ("sav", "zsav", "dta", "sas7bdat")
-"""Formats of which the library gives the reasons; those of transport files are read by `transport`."""
+"""Formats whose reasons the library reads; those of transport files are read by `transport`."""
 
 TOO_FULL = "the disk is full, or takes no more of the file"
-"""Reason that a library does not give."""
+"""Reason for a failed write that a library does not name."""
 
 MEASURES = ("nominal", "ordinal", "scale")
-"""Levels of measurement of SPSS."""
+"""Levels of measurement in SPSS."""
 
 
 def read_statistical(path: Path, how: Reading) -> Table:
-    """A file of SPSS, Stata or SAS."""
+    """Read a file of SPSS, Stata or SAS."""
     pyreadstat = library("pyreadstat", FORMATS)
     ending = path.suffix.lower().lstrip(".")
     if how.judged and ending == "por":
@@ -86,7 +87,7 @@ def read_statistical(path: Path, how: Reading) -> Table:
 
 
 def _divided(cells: list[Any], declared: list[Any], *, letters: bool) -> tuple[list[Any], list[str | None]]:
-    """The cells with whatever says why they are missing as missing, and what says so."""
+    """The cells without codes that say why a cell is missing, and these codes as text (empty if there are none)."""
     if letters:
         reasons = [cell if isinstance(cell, str) else None for cell in cells]
     elif declared:
@@ -97,7 +98,7 @@ def _divided(cells: list[Any], declared: list[Any], *, letters: bool) -> tuple[l
 
 
 def _bits(name: str, cells: NDArray[np.uint8]) -> pl.Series:
-    """Numbers as they are written; null for the plain missing one, a point."""
+    """The bytes of numbers as text; null for the plain missing value, a point."""
     plain = (cells[:, 0] == ord(".")) & (cells[:, 1:] == 0).all(axis=1)
     padded = np.zeros((len(cells), 8), dtype=np.uint8)
     padded[:, : cells.shape[1]] = cells
@@ -105,7 +106,10 @@ def _bits(name: str, cells: NDArray[np.uint8]) -> pl.Series:
 
 
 def _whole(column: pl.Series) -> pl.Series:
-    """Statistical formats store integers as doubles, dates as times and missing text as empty text; all come back."""
+    """The column with integers, dates and missing text restored.
+
+    Statistical formats store integers as doubles, dates as times and missing text as empty text.
+    """
     if column.dtype == pl.String:
         return column.set(column == "", None)
     if column.dtype == pl.Datetime and (column.drop_nulls().dt.time() == time(0)).all():
@@ -119,7 +123,7 @@ def _whole(column: pl.Series) -> pl.Series:
 
 
 def write_statistical(table: Table, path: Path, guard: bool) -> None:
-    """SPSS, Stata or the transport format of SAS."""
+    """Write a file of SPSS, Stata, or the transport format of SAS."""
     pyreadstat = library("pyreadstat", FORMATS)
     library("pandas", FORMATS)
     import pandas as pd
@@ -160,14 +164,14 @@ def write_statistical(table: Table, path: Path, guard: bool) -> None:
 
 
 def _writable(table: Table, name: str, ending: str) -> bool:
-    """True if a format can say why cells of a column are missing, in the codes that they came with."""
+    """True if a format can write the reasons for missing cells of a column in their original codes."""
     if ending == "sav":
         return name in still_missing(table.frame.select(name), table.missing_codes)
     return table.frame[name].dtype.is_numeric() and table.reasons[name].drop_nulls().n_unique() < len(LETTERS)
 
 
 def _letters(codes: pl.Series) -> dict[str, str]:
-    """Letters for reasons: their own where they are letters, else in the order of the codes."""
+    """Letters for the codes of reasons: the same letter if they are letters, else letters in the order of the codes."""
     present = codes.drop_nulls().unique().to_list()
     if all(code.lower() in LETTERS.lower()[1:] for code in present):
         return {code: code.lower() for code in present}
@@ -196,7 +200,7 @@ def _labels_of_spss(table: Table, reasons: Mapping[str, pl.Series], letters: Any
 def _labels_of_stata(
     table: Table, reasons: Mapping[str, pl.Series], letters: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
-    """Stata labels whole numbers only, and letters beside them."""
+    """Labels of codes for Stata, which labels only integers, and letters beside them."""
     labels = {}
     for name, codes in labels_of_cells(table.frame, table.value_labels, reasons).items():
         letter_of = letters.get(name, {})
@@ -207,7 +211,7 @@ def _labels_of_stata(
 
 
 def _cut(ending: str, labels: Mapping[str, Mapping[Any, str]]) -> dict[str, dict[Any, str]]:
-    """The labels of codes, each as long as a format holds."""
+    """The labels of codes, each cut to the limit of a format."""
     cut = partial(LIMITS[ending].cut, "value_label")
     return {name: {code: cut(label) for code, label in codes.items()} for name, codes in labels.items()}
 

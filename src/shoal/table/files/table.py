@@ -1,4 +1,4 @@
-"""A table as it stands in a file, and what readers and writers of all formats share."""
+"""The contents of a table file, and helpers that readers and writers of all formats share."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,34 +13,33 @@ from shoal.vocabulary.errors import FileError, MissingDependency, quoted
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table as it stood in a file.
+    """A table with everything that its file holds.
 
     Parameters
     ----------
     frame
         The cells.
     described
-        How the file was read, in words ("comma-separated, utf-8-sig").
+        Format of the file in words ("comma-separated, utf-8-sig").
     labels
         Descriptions of columns.
     value_labels
-        For a column, what its codes mean.
+        Labels of the codes, by column.
     types_from_cells
-        Whether the file holds no types of columns, so that they were found out from all cells.
+        True if the file holds no column types, so that they were inferred from the cells.
     notes
-        For a column, or '' for the file, what a person should look at; no cell's value.
+        Warnings by column, or under '' for the whole file; they contain no cell's value.
     spellings
-        Of a table that is to be judged: for each column whose values the file does not write in one way, which way
-        each cell has, numbered from 0 (`shoal.table.files.spelling`).
+        For a judged table and the columns whose values have several spellings: the number of each cell's spelling,
+        from 0 (`shoal.table.files.spelling`).
     reasons
-        For columns of SPSS, Stata or SAS whose missing cells say why they are missing: the code that does, as text,
-        null where there is none.
+        Codes, as text, that say why cells of SPSS, Stata or SAS columns are missing; null where there is none.
     missing_codes
-        For columns of SPSS, the codes that it takes for missing, single ones and ranges as pyreadstat has them.
+        Codes that SPSS declares as missing, by column: single ones, and ranges as pyreadstat writes them.
     title
-        Description of the whole, of SPSS, Stata or SAS.
+        Title of the table in SPSS, Stata or SAS.
     measures
-        For columns of SPSS, the level of measurement: nominal, ordinal or scale.
+        Level of measurement in SPSS, by column: nominal, ordinal or scale.
     """
 
     frame: pl.DataFrame
@@ -58,14 +57,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How a file is read: as one to be judged, or not, and which of its sheets."""
+    """Options of reading a file: whether the table is to be judged, and the name of a sheet."""
 
     judged: bool
     sheet: str | None = None
 
 
 def library(package: str, what: str) -> Any:
-    """A package of the extra 'files'.
+    """A package of the extra 'files'. Raises MissingDependency if it is not installed.
+
+
 
     Raises
     ------
@@ -79,14 +80,14 @@ def library(package: str, what: str) -> Any:
 
 
 MOST_DIGITS = 38
-"""Of a number that can be computed with exactly."""
+"""Most digits of a decimal number with which exact arithmetic is possible."""
 
 
 def too_many_digits(path: Path, names: Iterable[str]) -> FileError:
-    """The error for a file with numbers that cannot be computed with exactly, in some columns."""
+    """The error for a file whose named columns have numbers of more digits than `MOST_DIGITS`."""
     return FileError(
         f"File '{path}' has numbers of more than {MOST_DIGITS} digits in {quoted(names)}, which cannot be computed "
-        f"with exactly. Make them text, or take fewer digits."
+        f"with exactly. Make them text, or round them."
     )
 
 

@@ -1,4 +1,4 @@
-"""Read and write tables by the ending of their name."""
+"""Reading and writing of tables, in the format that the file name's ending says."""
 
 import glob
 import os
@@ -66,21 +66,22 @@ def read_table(
     Parameters
     ----------
     path
-        Of a file; or a folder of Parquet or CSV files, or a pattern as in `data/*.parquet`, read as one table.
+        A file; or a folder of Parquet or CSV files, or a pattern as in `data/*.parquet`, read as one table.
     delimiter, encoding
-        Of a text file; found out where not given.
+        Delimiter and encoding of a text file; detected by default.
     decimal
         Decimal mark of a text file.
     sheet
-        Of an Excel file; the first where not given.
+        Sheet of an Excel file; by default the first.
     judged
-        The table is to be judged: its `spellings` say where the file writes equal cells differently (34 and 34.0, two
-        codes for missing). A file with a second table is then refused, and one of a kind that cannot be read so finely.
+        True if the table is to be judged: its `spellings` then say where the file writes equal cells differently (34
+        and 34.0, two codes for missing), and a file with a second table is refused, as is a format that cannot be read
+        so finely.
 
     Raises
     ------
     FileError
-        If the file is not there, empty, of no kind known, or counts only as far as a log beside it says.
+        If the file does not exist, is empty, is of an unknown kind, or belongs to a table with a log.
     DataError
         If two columns have one name.
     """
@@ -110,7 +111,7 @@ def read_table(
 
 
 def _read_together(path: str | Path, reading: Mapping[str, str | None], *, judged: bool) -> Table:
-    """The files of a folder or a pattern as one table, in the order of their names."""
+    """Read the files of a folder or pattern as one table, in the order of their names."""
     from shoal.table.parts.session import half_of_memory, session
     from shoal.table.parts.source import Source, plain
 
@@ -127,7 +128,7 @@ def _check_file(path: Path) -> None:
     if not path.exists():
         raise FileError(f"There is no file '{path}'. Check the path.")
     if not os.access(path, os.R_OK):
-        raise FileError(f"File '{path}' may not be read. Ask for the permission.")
+        raise FileError(f"There is no permission to read file '{path}'. Ask for it.")
 
 
 def _check_text(path: Path) -> None:
@@ -167,16 +168,16 @@ FIRST_BYTES = {
     b"<stata_dta>": ("Stata", "dta"),
     b"HEADER RECORD*******": ("SAS", "xpt"),
 }
-"""How files begin that are no text, by the program whose they are and the ending that they should have."""
+"""First bytes of files that are no text, with the program that writes them and their proper ending."""
 
 USUAL = (pl.String, pl.Boolean, pl.Date, pl.Categorical, pl.Enum)
-"""Types beside numbers that every format holds."""
+"""Types, besides numbers, that every format holds."""
 
 EXACT = 2**53
-"""Whole numbers up to this are told apart by a double, which is all that most formats have."""
+"""Largest integer up to which a double, the only number of most formats, is exact."""
 
 HOLDING_INTEGERS = ("csv", "parquet")
-"""Formats that hold larger ones."""
+"""Formats that hold larger integers."""
 
 FOR_SPREADSHEETS = ("csv", "xlsx")
 """Formats in which text can be taken for a formula."""
@@ -226,7 +227,7 @@ def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False)
 
 
 def _beyond_doubles(column: pl.Series) -> bool:
-    """Whether a column has whole numbers that no double holds for certain."""
+    """True if a column has integers too large for a double to hold exactly."""
     if not column.dtype.is_integer():
         return False
     least, greatest = column.min(), column.max()
@@ -234,7 +235,7 @@ def _beyond_doubles(column: pl.Series) -> bool:
 
 
 def _unheld(frame: pl.DataFrame, ending: str) -> FileError:
-    """The error for columns of types that a format lacks: the rarer types, if there are any."""
+    """The error for columns whose types a format lacks; it names those of rarer types, if there are any."""
     rare = {c.name: c.dtype for c in frame if not (c.dtype.is_float() or c.dtype.is_integer() or c.dtype in USUAL)}
     named = rare or {column.name: column.dtype for column in frame}
     kinds = ", ".join(sorted({str(kind) for kind in named.values()}))
@@ -261,10 +262,10 @@ WRITERS: dict[str, Callable[[Table, Path, bool], None]] = {
 
 
 def lost_columns(written: pl.DataFrame, back: pl.DataFrame) -> list[str]:
-    """Names of columns that a file does not give back as they were written.
+    """Names of columns that differ when a written file is read back.
 
-    Numbers may differ in the last digits of what the format holds; text, dates and times may not. Formats
-    without missing text give empty text back.
+    Numbers may differ in the last digits that the format holds; text, dates and times may not. Formats without missing
+    text return empty text.
     """
     return [
         column.name for column in written if column.name not in back.columns or not _kept(column, back[column.name])

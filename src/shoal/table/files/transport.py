@@ -1,9 +1,9 @@
-"""The transport format of SAS as it lies in the file: the numbers of its columns, byte by byte.
+"""The transport format of SAS at the byte level: the numbers of its columns.
 
-Libraries read a missing number as missing; the file has 28 ways to write it, `.`, `._` and `.A` to `.Z`, which say why
-it is missing: its first byte is that character and the seven others are zero (SAS, "Record layout of a SAS version 5
-or 6 data set in SAS transport (XPORT) format", TS-140). A number has several ways as well, for IBM's floating-point
-numbers need not be normalised.
+Libraries read every missing number as missing, but the file has 28 kinds, `.`, `._` and `.A` to `.Z`, which say why it
+is missing: the first byte is that character and the seven others are zero (SAS, "Record layout of a SAS version 5 or 6
+data set in SAS transport (XPORT) format", TS-140). A number can be written in several ways as well, since IBM
+floating-point numbers need not be normalised.
 """
 
 from collections.abc import Mapping
@@ -18,26 +18,26 @@ from shoal.vocabulary.errors import FileError
 
 LINE = 80
 NAMES_AT = 8 * LINE
-"""Start of the descriptions of columns, after eight lines of headers."""
+"""Start of the column descriptions, after eight lines of headers."""
 
 NAME_SIZE, NAME_COUNT = slice(3 * LINE + 74, 3 * LINE + 78), slice(7 * LINE + 54, 7 * LINE + 58)
-"""The bytes of a description, in the header of the member, and how many there are."""
+"""Positions, in the headers, of the size of a column description and of the number of columns."""
 
 NUMERIC = b"\0\1"
-"""The kind of a column of numbers."""
+"""Mark of a column of numbers."""
 
 LETTERS = "_ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""Beside the point, what may stand for a missing number."""
+"""Characters that, besides the point, mark a missing number."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layout:
-    """Places of the cells of a transport file."""
+    """Positions of the cells of a transport file."""
 
-    # start, width: where the records begin, and their length in bytes
+    # start, width: position of the first record, and length of a record, in bytes
     start: int
     width: int
-    # For each column its bytes in a record if it holds numbers, None if it holds text
+    # The bytes of each column in a record; None for a column of text
     numeric: tuple[slice | None, ...]
 
     @classmethod
@@ -61,7 +61,7 @@ class Layout:
         return cls(start=at + LINE, width=sum(lengths), numeric=numeric)
 
     def cells(self, content: NDArray[np.uint8], column: int, n: int) -> NDArray[np.uint8]:
-        """Shape (n, length), a view; the bytes of a column of numbers, none of another."""
+        """Shape (n, length), a view; the bytes of a column of numbers. The length is 0 for a column of text."""
         records = content[self.start : self.start + n * self.width].reshape(n, self.width)
         return records[:, self.numeric[column] or slice(0)]
 
@@ -71,7 +71,7 @@ def _number(raw: bytes) -> int:
 
 
 def numbers_as_written(path: Path, frame: pl.DataFrame) -> dict[str, NDArray[np.uint8]]:
-    """For each column of numbers its cells byte by byte, shape (n, 3 to 8)."""
+    """The bytes of the cells of each column of numbers, shape (n, 3 to 8)."""
     content = np.fromfile(path, dtype=np.uint8)
     layout = Layout.of(content, path)
     return {
@@ -82,13 +82,13 @@ def numbers_as_written(path: Path, frame: pl.DataFrame) -> dict[str, NDArray[np.
 
 
 def reasons_of(cells: NDArray[np.uint8]) -> list[str | None]:
-    """The letter that says why a number is missing, None where it is not or where no reason is given."""
+    """The letter that says why a number is missing; None for a number, and without a reason."""
     reason = (cells[:, 1:] == 0).all(axis=1) & np.isin(cells[:, 0], np.frombuffer(LETTERS.encode(), dtype=np.uint8))
     return [chr(first) if has_reason else None for first, has_reason in zip(cells[:, 0].tolist(), reason.tolist())]
 
 
 def write_reasons(path: Path, frame: pl.DataFrame, reasons: Mapping[str, pl.Series]) -> None:
-    """Put the letters that say why numbers are missing into a file in which they are missing."""
+    """Write the letters that say why numbers are missing into a file that has them as plain missing numbers."""
     content = np.fromfile(path, dtype=np.uint8)
     layout = Layout.of(content, path)
     for name, letters in reasons.items():

@@ -1,10 +1,10 @@
-"""Value labels by codes that are of the column's type, and new codes for new categories.
+"""Value labels in the column's own type, and new codes for new categories.
 
-A step that puts the codes 1, 2 and 3 together as `coast` leaves a column of text, `coast` beside `4` and `5`. In SPSS
-and Stata such a column stays what it was, one of codes with labels: those that are left keep code and label, and a new
-category gets a new code, from the next power of ten on, so that no code comes to mean something else than before.
-So does a column of numbers of which a step made ranges: ages as `[20, 40)` and `>= 40` become 1 and 2 with these
-labels, and a tail that is `at least 85` gets the code 100 beside the ages that are left.
+A step that merges the codes 1, 2 and 3 as `coast` leaves a text column with `coast` beside `4` and `5`. In SPSS and
+Stata such a column stays a column of codes with labels: remaining categories keep code and label, and a new category
+gets a new code, from the next power of ten on, so that no code changes its meaning. The same holds for a column of
+numbers that a step turned into ranges: the ages `[20, 40)` and `>= 40` become 1 and 2 with these labels, and a tail `at
+least 85` gets the code 100 beside the remaining ages.
 """
 
 import math
@@ -21,10 +21,13 @@ from shoal.table.files.table import Table
 from shoal.table.number_range import NumberRange, numbers_of
 
 WITH_LABELS = ("sav", "dta")
-"""Formats that say what codes mean."""
+"""Formats with value labels."""
 
 LARGEST = 2**31 - 1
-"""The largest code that Stata labels; declarations of SPSS go beyond it to say that all codes above some are meant."""
+"""The largest code that Stata labels.
+
+SPSS declarations exceed it to say that all codes above some value are missing.
+"""
 
 NONE: Mapping[str, pl.Series] = MappingProxyType({})
 
@@ -32,11 +35,10 @@ NONE: Mapping[str, pl.Series] = MappingProxyType({})
 def labels_of_cells(
     frame: pl.DataFrame, value_labels: Mapping[str, Mapping[Any, str]], reasons: Mapping[str, pl.Series] = NONE
 ) -> dict[str, dict[Any, str]]:
-    """Value labels whose codes are of their column's type, as cells are: SPSS has 1.0 for a cell that is 1.
+    """Value labels with codes in their column's type, as cells are: SPSS has 1.0 for a cell that is 1.
 
-    Labels of codes that neither the type can hold nor a reason for a missing cell is are left out.
-
-    `reasons`: for columns with codes that say why a cell is missing: these codes, as text (`Table.reasons`).
+    Labels are left out if their code neither fits the type nor is a reason for a missing cell. `reasons`: by column,
+    the codes, as text, that say why cells are missing (`Table.reasons`).
     """
     kinds = {name: str if frame[name].dtype == pl.String else float for name in value_labels if name in frame.columns}
     whole = {name for name in kinds if frame[name].dtype.is_integer()}
@@ -55,7 +57,7 @@ def labels_of_cells(
 
 
 def code_text(code: Any) -> str:
-    """A code as text: 97 for 97.0 as well."""
+    """A code as text; a float that is whole without its decimals (97 for 97.0)."""
     return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
 
 
@@ -63,8 +65,8 @@ def code_text(code: Any) -> str:
 class Coding:
     """Coding of the categories of a column as whole numbers."""
 
-    codes: Mapping[str, int]  # For each category, as text, its code
-    labels: Mapping[int, str]  # For new codes the category, for others what the file that came in says of them
+    codes: Mapping[str, int]  # Code of each category, by its text
+    labels: Mapping[int, str]  # Label of each code: for a new code its category, for others that of the original file
 
     @classmethod
     def of(
@@ -78,10 +80,10 @@ class Coding:
     ) -> "Coding":
         """Codes for the categories of a released column; they depend on nothing else of its cells.
 
-        `categories`: what stands in the released column, in order. `came`: the type of the column as it came: its codes
-        are those of the categories that are numbers written as it writes them. `labels`, `declared`: of the column as
-        it came: what its codes mean, and which ones SPSS takes for missing. `ordered`: whether codes must have the
-        order of the categories; all of them are new ones then unless they have.
+        `categories`: those of the released column, in order. `came`: the original type of the column; categories that
+        are numbers written as this type writes them keep them as their codes. `labels`, `declared`: of the original
+        column, the labels of its codes, and the codes that SPSS declares as missing. `ordered`: True if the codes must
+        have the order of the categories; if the old codes do not, all of them are new.
         """
         kind = int if came.is_integer() else float
         kept = {text: int(number) for text in categories if (number := _number(text, kind)) is not None}
@@ -95,16 +97,16 @@ class Coding:
         return cls(codes=codes, labels={codes[text]: meaning[text] for text in categories if text not in unlabelled})
 
     def written(self, column: pl.Series) -> pl.Series:
-        """A column of text in codes."""
+        """A text column in codes."""
         return column.cast(pl.String).replace_strict(dict(self.codes), return_dtype=pl.Int64)
 
     def labels_in(self, column: pl.Series) -> dict[int, str]:
-        """Labels of the codes that a column of text has."""
+        """Labels of the codes that occur in a text column."""
         present = {self.codes[text] for text in column.drop_nulls().cast(pl.String).unique().to_list()}
         return {code: label for code, label in self.labels.items() if code in present}
 
     def read(self, column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
-        """Categories of a column of codes; missing where the labels of a file are not those that were written."""
+        """A column of codes as categories; missing where the file's label of a code is not the one written."""
         texts = {code: text for text, code in self.codes.items() if labels.get(code) == self.labels.get(code)}
         return column.cast(pl.Int64).replace_strict(texts, default=None, return_dtype=pl.String)
 
@@ -115,11 +117,11 @@ def codings(
     orders: Mapping[str, Sequence[Any] | None],
     numbers: Collection[str] = (),
 ) -> dict[str, Coding]:
-    """Codes for the columns of text that came as codes or as numbers.
+    """Codes for the text columns that were codes or numbers in the original table.
 
-    `frames`: released tables with the same columns, which get the same codes. `came`: the table as it came. `orders`:
-    the columns of codes, and the order of their categories where they have one. `numbers`: the columns of numbers,
-    whose categories are ranges; one that still has fractions stays text.
+    `frames`: released tables with the same columns, which get the same codes. `came`: the original table. `orders`: the
+    columns of codes, with the order of their categories, if any. `numbers`: the columns of numbers, whose categories
+    are ranges; one that still has fractions stays text.
     """
     codings = {}
     for name in (name for name in frames[0].columns if name in orders or name in numbers):
@@ -144,9 +146,9 @@ def codings(
 
 
 def ranges_in_words(table: Table, names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """For columns of numbers with codes for ranges, as `codings` makes them, the labels of codes as text.
+    """Labels, by code as text, of number columns whose codes stand for ranges, as `codings` makes them.
 
-    Left out are columns of whose labels none is a range, and labels that another cell has, too.
+    Columns without a range among their labels are left out, and so are labels that another cell has, too.
     """
     words = {}
     for name in (name for name in names if name in table.value_labels):
@@ -158,27 +160,27 @@ def ranges_in_words(table: Table, names: Iterable[str]) -> dict[str, dict[str, s
 
 
 def once_named(meaning: Mapping[str, str]) -> dict[str, str]:
-    """Meanings that no other cell has, and that are not the cell itself."""
+    """Labels that differ from their cell and that no other cell has."""
     times = Counter(meaning.values())
     return {cell: label for cell, label in meaning.items() if label != cell and times[label] == 1}
 
 
 def in_codes(table: Table, coded: Mapping[str, Coding]) -> Table:
-    """A table with its columns of text in codes, and what these mean."""
+    """The table with its text columns in codes, and the labels of these codes."""
     columns = [coding.written(table.frame[name]) for name, coding in coded.items()]
     labels = {name: coding.labels_in(table.frame[name]) for name, coding in coded.items()}
     return replace(table, frame=table.frame.with_columns(columns), value_labels={**table.value_labels, **labels})
 
 
 def in_words(table: Table, coded: Mapping[str, Coding]) -> Table:
-    """A table as it was read with its columns of codes as the text that was written in them."""
+    """The table as read, with its columns of codes as the text that these stand for."""
     present = {name: coding for name, coding in coded.items() if name in table.frame.columns}
     columns = [coding.read(table.frame[name], table.value_labels.get(name, {})) for name, coding in present.items()]
     return replace(table, frame=table.frame.with_columns(columns))
 
 
 def _number(text: str, kind: type[int] | type[float]) -> int | float | None:
-    """The whole number that a text is as a column of this kind writes it."""
+    """The integer that a text stands for if a column of this type writes it so; None for any other text."""
     try:
         number = kind(text)
     except ValueError:
@@ -187,13 +189,13 @@ def _number(text: str, kind: type[int] | type[float]) -> int | float | None:
 
 
 def _from_low_to_high(text: str) -> tuple[float, float, str]:
-    """The place of a label among ranges and numbers; any other comes after them."""
+    """Sort key of a label among ranges and numbers; any other label comes after them."""
     span = NumberRange.read(text) or NumberRange.read(f"[{text}, {text}]")
     return (span.low, span.high, text) if span is not None else (math.inf, math.inf, text)
 
 
 def _fraction(text: str) -> bool:
-    """True if a text is a number that no code can be."""
+    """True if a text is a number that cannot be a code."""
     numbers = numbers_of([text])
     return numbers is not None and not (numbers[0].is_integer() and abs(numbers[0]) <= LARGEST)
 
@@ -203,10 +205,10 @@ def _whole_numbers(codes: Iterable[Any]) -> list[int]:
 
 
 def _ends(declared: Iterable[Any]) -> list[Any]:
-    """The codes that begin and end what SPSS declares as missing."""
+    """The first and last codes of each declaration of SPSS."""
     return [end for part in declared for end in (part.values() if isinstance(part, Mapping) else [part])]
 
 
 def _after(highest: int) -> Iterable[int]:
-    """New codes: from the first power of ten on that is larger than any code known."""
+    """New codes: from the first power of ten above all known codes."""
     return count(10 ** len(str(highest)) if highest > 0 else 1)
