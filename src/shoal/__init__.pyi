@@ -97,6 +97,7 @@ from shoal.risk.linkability import Linkability as Linkability
 from shoal.risk.log_linear import LogLinearRisk as LogLinearRisk
 from shoal.risk.marketer import Marketer as Marketer
 from shoal.risk.membership_inference import MembershipInference as MembershipInference
+from shoal.risk.permutation_distance import PermutationDistance as PermutationDistance
 from shoal.risk.population_uniques import PopulationUniques as PopulationUniques
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
 from shoal.risk.prosecutor import Prosecutor as Prosecutor
