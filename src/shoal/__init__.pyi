@@ -132,6 +132,7 @@ from shoal.utility.lower_bound import LowerBound as LowerBound
 from shoal.utility.mean_variation import MeanVariation as MeanVariation
 from shoal.utility.moments import Moments as Moments
 from shoal.utility.pil import PIL as PIL
+from shoal.utility.principal_components import PrincipalComponents as PrincipalComponents
 from shoal.utility.propensity import Propensity as Propensity
 from shoal.utility.publisher_payout import PublisherPayout as PublisherPayout
 from shoal.utility.quantiles import Quantiles as Quantiles

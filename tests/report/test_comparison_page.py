@@ -125,7 +125,9 @@ def scored(pil: Any, *risks: Any) -> Any:
 def test_the_score_is_half_risk_and_half_loss() -> None:
     """0.5 x 40 + 0.5 x (0.25 x 10 + 0.25 x 30 + 0.5 x 20), in per cent (Domingo-Ferrer & Torra 2001)."""
     full, worst = scored(40.0, 0.1, 0.3, 0.2), scored(100.0, 1.0, 1.0, 1.0)
-    rows = comparison({"a": full, "b": worst, "c": scored(None, 0.1, 0.3, 0.2), "d": scored(40.0, 0.1, 0.3), "e": PLAIN})
+    rows = comparison(
+        {"a": full, "b": worst, "c": scored(None, 0.1, 0.3, 0.2), "d": scored(40.0, 0.1, 0.3), "e": PLAIN}
+    )
     (row,) = [row for row in rows if row["title"].startswith("Score")]
     assert row["cells"] == [pytest.approx(30.0), pytest.approx(100.0), None, None, None]
     assert row["best"] == [0] and row["group"] == "release"

@@ -28,8 +28,8 @@ LACKING: dict[Group, str] = {"requirement": "not required", "reached": "not know
 
 
 SCORE = {"pil": 0.5, "distance-linkage": 12.5, "probabilistic-linkage": 12.5, "interval-disclosure": 25.0}
-"""Weights of the score: half loss, half risk, of which one half is linkage and one half intervals (Domingo-Ferrer & Torra
-2001), the loss being the one with bounds (Mateo-Sanz et al. 2005). Risks are shares, PIL is in per cent."""
+"""Weights of the score: half loss, half risk, of which one half is linkage and one half intervals (Domingo-Ferrer &
+Torra 2001), the loss being the one with bounds (Mateo-Sanz et al. 2005). Risks are shares, PIL is in per cent."""
 
 
 class Row(Scale):
