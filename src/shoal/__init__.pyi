@@ -18,6 +18,8 @@ from shoal.mask.pseudonymise import Pseudonymise as Pseudonymise
 from shoal.mask.rank_swap import RankSwap as RankSwap
 from shoal.mask.recode import Recode as Recode
 from shoal.mask.remove_identifiers import RemoveIdentifiers as RemoveIdentifiers
+from shoal.mask.resample import Resample as Resample
+from shoal.mask.round import Round as Round
 from shoal.mask.safepub import SafePub as SafePub
 from shoal.mask.sample import Sample as Sample
 from shoal.mask.shuffle import Shuffle as Shuffle

@@ -47,6 +47,7 @@ MASKS: dict[str, list[dict[str, Any]]] = {
     "pram": [{"diagonal": 0.8, "columns": ["sex", "illness"]}],
     "pseudonymise": [{"key": "00112233445566778899aabbccddeeff", "columns": ["name"]}],
     "rank-swap": [{"p": 0.1}],
+    "round": [{"base": 0.1}, {"base": 0.1, "kind": "controlled"}],
     "recode": [{"bins": 4}],
     "remove-identifiers": [{"columns": ["name"]}],
     "safepub": [],  # wants to be the release's only columns; a plan of its own
