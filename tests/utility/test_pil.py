@@ -25,10 +25,10 @@ def test_by_hand():
     # of that size is exceeded by as many samples as lie beyond one standard deviation: 1 - .6827. The variance is 1 in
     # every sample (m4 - m2^2 = 0), and stays.
     x = np.repeat([-1.0, 1.0], 10)
-    found = losses(x, x + 1 / math.sqrt(20))
-    assert found["means"] == pytest.approx(68.2689, abs=1e-4)
-    assert found["variances"] == 0
-    assert "correlations" not in found and "covariances" not in found
+    shares = losses(x, x + 1 / math.sqrt(20))
+    assert shares["means"] == pytest.approx(68.2689, abs=1e-4)
+    assert shares["variances"] == 0
+    assert "correlations" not in shares and "covariances" not in shares
     assert losses(x, 1.01 * x)["variances"] == 100  # which no sample would move
 
 
@@ -38,7 +38,7 @@ def test_same_as_the_formulas_one_by_one(rows):
     table = np.array(rows, dtype=float)
     x, y = table[:, :2], table[:, 2:]
     n = len(x)
-    found = losses(x, y)
+    shares = losses(x, y)
 
     def moment(a, b):
         a_about, b_about = x[:, 0] - x[:, 0].mean(), x[:, 1] - x[:, 1].mean()
@@ -46,23 +46,23 @@ def test_same_as_the_formulas_one_by_one(rows):
 
     a, b = x.T
     expected = [naive_loss(y[:, j].mean() - x[:, j].mean(), x[:, j].var() / n) for j in (0, 1)]
-    assert found["means"] == pytest.approx(np.mean(expected), abs=1e-6)
+    assert shares["means"] == pytest.approx(np.mean(expected), abs=1e-6)
     fourth = [moment(4, 0), moment(0, 4)]
     expected = [naive_loss(y[:, j].var() - x[:, j].var(), (fourth[j] - x[:, j].var() ** 2) / n) for j in (0, 1)]
-    assert found["variances"] == pytest.approx(np.mean(expected), abs=1e-6)
+    assert shares["variances"] == pytest.approx(np.mean(expected), abs=1e-6)
     joint = float(((y[:, 0] - y[:, 0].mean()) * (y[:, 1] - y[:, 1].mean())).mean())
     if np.ptp(a) > 0 and np.ptp(b) > 0:
         m11, m20, m02 = moment(1, 1), moment(2, 0), moment(0, 2)
-        assert found["covariances"] == pytest.approx(naive_loss(joint - m11, (moment(2, 2) - m11**2) / n), abs=1e-4)
+        assert shares["covariances"] == pytest.approx(naive_loss(joint - m11, (moment(2, 2) - m11**2) / n), abs=1e-4)
         spread = y[:, 0].std() * y[:, 1].std()
         rho, after = m11 / math.sqrt(m20 * m02), joint / spread if spread > 0 else 0.0
         if abs(rho) > 1e-9:
             squared = moment(4, 0) / m20**2 + moment(0, 4) / m02**2 + 2 * moment(2, 2) / (m20 * m02)
             crossed = moment(3, 1) / (m11 * m20) + moment(1, 3) / (m11 * m02)
             variance = rho**2 / n * (moment(2, 2) / m11**2 + squared / 4 - crossed)
-            assert found["correlations"] == pytest.approx(naive_loss(after - rho, max(variance, 0)), abs=1e-3)
+            assert shares["correlations"] == pytest.approx(naive_loss(after - rho, max(variance, 0)), abs=1e-3)
     else:
-        assert "correlations" not in found
+        assert "correlations" not in shares
 
 
 def test_the_loss_is_what_sampling_does(rng):
@@ -70,9 +70,9 @@ def test_the_loss_is_what_sampling_does(rng):
     samples = [rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 400) for _ in range(61)]
     # The difference of two samples has twice the variance of one: P(|Z| <= sqrt(2) |Z'|) is 60.8 on average.
     expected = 100 * 2 / math.pi * math.atan(math.sqrt(2))
-    found = [losses(one, other) for one, other in zip(samples, samples[1:])]
+    shares = [losses(one, other) for one, other in zip(samples, samples[1:])]
     for kind in ("means", "variances", "covariances", "correlations", "quantiles"):
-        assert np.mean([loss[kind] for loss in found]) == pytest.approx(expected, abs=12)
+        assert np.mean([loss[kind] for loss in shares]) == pytest.approx(expected, abs=12)
 
 
 def test_bounds_and_order(rng):

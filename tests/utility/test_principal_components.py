@@ -20,12 +20,12 @@ def changes(x, y, **parameters):
 def test_by_hand():
     # Correlations .6 and .28: the first eigenvalues are 1.6 and 1.28, of the vector (1, 1) / sqrt(2). Communalities
     # .8 and .64; loadings sqrt(.8) and .8; coefficients (1 / sqrt(2)) / sqrt(1.6) and (1 / sqrt(2)) / sqrt(1.28).
-    found = changes(correlated(0.6), correlated(0.28))
-    assert found["communalities"] == pytest.approx(0.16)
-    assert found["loadings"] == pytest.approx(np.sqrt(0.8) - 0.8)
-    assert found["scores"] == pytest.approx(1 / 1.6 - 1 / np.sqrt(3.2))
+    moved = changes(correlated(0.6), correlated(0.28))
+    assert moved["communalities"] == pytest.approx(0.16)
+    assert moved["loadings"] == pytest.approx(np.sqrt(0.8) - 0.8)
+    assert moved["scores"] == pytest.approx(1 / 1.6 - 1 / np.sqrt(3.2))
     finding = PrincipalComponents(figure="loadings").measure(correlated(0.6), correlated(0.28))
-    assert finding.value == found["loadings"]
+    assert finding.value == moved["loadings"]
     assert finding.by_column.private() == pytest.approx({"x0": 0.16, "x1": 0.16})
     # The second components, (1, -1) / sqrt(2), have 0.4 and 0.72; they count a quarter of the first, 0.4 : 1.6.
     two = changes(correlated(0.6), correlated(0.28), components=2)
@@ -51,10 +51,10 @@ def test_same_as_correlating_scores_with_columns(seed, columns, many):
     (one, own, values), (two, other, _) = sides
     turn = np.where((one * two).sum(axis=0) < 0, -1, 1)
     share = values[:many] / values[:many].sum()
-    found = changes(x, y, components=many)
-    assert found["communalities"] == pytest.approx(np.abs((one**2).sum(axis=1) - (two**2).sum(axis=1)).mean())
-    assert found["loadings"] == pytest.approx((np.abs(one - turn * two).mean(axis=0) * share).sum())
-    assert found["scores"] == pytest.approx((np.abs(own - turn * other).mean(axis=0) * share).sum())
+    moved = changes(x, y, components=many)
+    assert moved["communalities"] == pytest.approx(np.abs((one**2).sum(axis=1) - (two**2).sum(axis=1)).mean())
+    assert moved["loadings"] == pytest.approx((np.abs(one - turn * two).mean(axis=0) * share).sum())
+    assert moved["scores"] == pytest.approx((np.abs(own - turn * other).mean(axis=0) * share).sum())
 
 
 def test_what_does_not_change_them(rng):

@@ -15,7 +15,7 @@ Base = Annotated[float, Gt(0)]
 WHOLE = 1e-9
 """Relative distance to a whole number that is one of rounding: 1 / 0.1 is 10."""
 
-MOST = 2.0**53
+MOST = 1 << 53
 """Multiples beyond which floats are no longer told apart."""
 
 
