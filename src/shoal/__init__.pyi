@@ -11,6 +11,7 @@ from shoal.mask.generalise import Generalise as Generalise
 from shoal.mask.geometric import Geometric as Geometric
 from shoal.mask.laplace import Laplace as Laplace
 from shoal.mask.microaggregate_columns import MicroaggregateColumns as MicroaggregateColumns
+from shoal.mask.multivariate_top_code import MultivariateTopCode as MultivariateTopCode
 from shoal.mask.noise import Noise as Noise
 from shoal.mask.permute import Permute as Permute
 from shoal.mask.pram import Pram as Pram
