@@ -11,6 +11,7 @@ from shoal.mask.generalise import Generalise as Generalise
 from shoal.mask.geometric import Geometric as Geometric
 from shoal.mask.laplace import Laplace as Laplace
 from shoal.mask.microaggregate_columns import MicroaggregateColumns as MicroaggregateColumns
+from shoal.mask.multivariate_top_code import MultivariateTopCode as MultivariateTopCode
 from shoal.mask.noise import Noise as Noise
 from shoal.mask.permute import Permute as Permute
 from shoal.mask.pram import Pram as Pram
@@ -18,6 +19,8 @@ from shoal.mask.pseudonymise import Pseudonymise as Pseudonymise
 from shoal.mask.rank_swap import RankSwap as RankSwap
 from shoal.mask.recode import Recode as Recode
 from shoal.mask.remove_identifiers import RemoveIdentifiers as RemoveIdentifiers
+from shoal.mask.resample import Resample as Resample
+from shoal.mask.round import Round as Round
 from shoal.mask.safepub import SafePub as SafePub
 from shoal.mask.sample import Sample as Sample
 from shoal.mask.shuffle import Shuffle as Shuffle
@@ -97,6 +100,7 @@ from shoal.risk.linkability import Linkability as Linkability
 from shoal.risk.log_linear import LogLinearRisk as LogLinearRisk
 from shoal.risk.marketer import Marketer as Marketer
 from shoal.risk.membership_inference import MembershipInference as MembershipInference
+from shoal.risk.permutation_distance import PermutationDistance as PermutationDistance
 from shoal.risk.population_uniques import PopulationUniques as PopulationUniques
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
 from shoal.risk.prosecutor import Prosecutor as Prosecutor
@@ -130,6 +134,8 @@ from shoal.utility.label_loss import LabelLoss as LabelLoss
 from shoal.utility.lower_bound import LowerBound as LowerBound
 from shoal.utility.mean_variation import MeanVariation as MeanVariation
 from shoal.utility.moments import Moments as Moments
+from shoal.utility.pil import PIL as PIL
+from shoal.utility.principal_components import PrincipalComponents as PrincipalComponents
 from shoal.utility.propensity import Propensity as Propensity
 from shoal.utility.publisher_payout import PublisherPayout as PublisherPayout
 from shoal.utility.quantiles import Quantiles as Quantiles

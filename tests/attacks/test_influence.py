@@ -40,6 +40,7 @@ BOUNDED = [
     (shoal.DataSwap(share=0.4), ["sex"]),
     (shoal.Pseudonymise(), ["illness"]),
     (shoal.Recode(level=1), ["illness"]),
+    (shoal.Round(base=5), ["age"]),
     (shoal.Recode(groups={"ab": ("a", "b")}), ["illness"]),
     (shoal.Pram(matrix={"sex": ((0.9, 0.1), (0.2, 0.8))}, invariant=False), ["sex"]),
 ]

@@ -20,6 +20,7 @@ PARAMETERS = {
     "suppress-records": {"k": 1, "limit": 1},
     "microaggregate-columns": {"grouping": {"method": "mdav", "k": 1}, "size": 1},
     "rank-swap": {"p": 1},
+    "round": {"base": 0.5},
     "safepub": {"epsilon": 1, "delta": 0.1},
     **{name: {"epsilon": 1, "bounds": {"x": (0, 1), "y": (0, 1)}} for name in ("laplace", "geometric", "staircase")},
 }

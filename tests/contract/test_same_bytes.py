@@ -44,9 +44,10 @@ MASKS: dict[str, list[dict[str, Any]]] = {
     "laplace": [{"epsilon": 1, "bounds": BOUNDS}],
     "staircase": [{"epsilon": 1, "bounds": BOUNDS}],
     "microaggregate-columns": [{"grouping": {"method": "mdav", "k": 3}, "size": 2}],
-    "pram": [{"diagonal": 0.8, "columns": ["sex", "illness"]}],
+    "pram": [{"diagonal": 0.8, "together": together, "columns": ["sex", "illness"]} for together in (False, True)],
     "pseudonymise": [{"key": "00112233445566778899aabbccddeeff", "columns": ["name"]}],
     "rank-swap": [{"p": 0.1}],
+    "round": [{"base": 0.1}, {"base": 0.1, "kind": "controlled"}],
     "recode": [{"bins": 4}],
     "remove-identifiers": [{"columns": ["name"]}],
     "safepub": [],  # wants to be the release's only columns; a plan of its own

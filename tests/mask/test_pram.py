@@ -96,3 +96,56 @@ def test_bad_input_refused():
             shoal.Microdata.of(frame, {"x": "quasi-identifier"}).records.quasi_identifiers,
             np.random.default_rng(0),
         )
+
+
+def pairs(rng, n=20_000):
+    """Three categories by three, of which the pair (2, 2) does not occur."""
+    codes = rng.choice(8, n, p=[0.3, 0.05, 0.1, 0.05, 0.2, 0.1, 0.15, 0.05])
+    frame = pd.DataFrame({"a": np.array(list("xyz"))[codes // 3], "b": np.array(list("uvw"))[codes % 3]})
+    return frame, shoal.Microdata.of(frame, dict.fromkeys(frame, "quasi-identifier")).records
+
+
+def labels(table):
+    return [tuple(table[n].categories[c] for n, c in zip("ab", cell)) for cell in zip(*(table[n].values for n in "ab"))]
+
+
+def test_combinations_change_as_the_one_column_that_they_make(rng):
+    frame, records = pairs(rng)
+    joint = shoal.Microdata.of(pd.DataFrame({"c": frame["a"] + frame["b"]}), {"c": "quasi-identifier"}).records
+    one = shoal.Pram(diagonal=0.6).apply(joint, ["c"], np.random.default_rng(3)).records["c"]
+    step = shoal.Pram(diagonal=0.6, together=True).apply(records, ["a", "b"], np.random.default_rng(3))
+    assert ["".join(cell) for cell in labels(step.records)] == [one.categories[code] for code in one.values]
+    assert step.details["combinations"] == 8
+    before, after = labels(records), labels(step.records)
+    assert step.details["changed"] == sum(x != y for x, y in zip(before, after))
+    assert step.details["changed"] == pytest.approx(step.details["expected to change"], rel=0.05)
+
+
+def test_tables_of_the_columns_stay_in_expectation_and_no_new_combination_appears(rng):
+    frame, records = pairs(rng)
+    counts = frame.value_counts()
+    together, apart = (
+        pd.DataFrame(
+            labels(shoal.Pram(diagonal=0.3, together=t).apply(records, ["a", "b"], np.random.default_rng(0)).records),
+            columns=["a", "b"],
+        ).value_counts()
+        for t in (True, False)
+    )
+    assert set(together.index) == set(counts.index)
+    assert ("z", "w") in apart.index  # column by column there are combinations that nobody has
+    assert np.abs((together - counts) / np.sqrt(counts)).max() < 4.5
+    assert np.abs((apart.reindex(counts.index) - counts) / np.sqrt(counts)).max() > 10
+
+
+def test_together_refuses_what_it_cannot_do(rng):
+    with pytest.raises(InputError, match="with together, matrix must be left out"):
+        shoal.Pram(together=True, matrix={"c": ((1.0,),)})
+    frame = pd.DataFrame({"a": ["x", None, "y"], "b": ["u", "v", "v"]})
+    roles = {name: {"role": "quasi-identifier", "missing": "keep"} for name in frame}
+    with pytest.raises(InputError, match="Column 'a' has 1 missing value; pram with together: true needs complete"):
+        shoal.Pram(together=True).apply(shoal.Microdata.of(frame, roles).records, ["a", "b"], rng)
+    many = pd.DataFrame({"a": [f"p{i}" for i in range(2001)], "b": ["u"] * 2001})
+    with pytest.raises(InputError, match="'a', 'b' must have at most 2,000 combinations; they have 2,001"):
+        shoal.Pram(together=True).apply(
+            shoal.Microdata.of(many, dict.fromkeys(many, "quasi-identifier")).records, ["a", "b"], rng
+        )

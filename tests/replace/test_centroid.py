@@ -121,3 +121,47 @@ def test_ancestors_can_be_averaged_again() -> None:
     twice = shoal.protect(frame, plan, seed=1).data["x"].to_list()
     assert set(twice) <= {"north", "south", "*"}
     assert all(len([t for t in twice if t == label]) >= 3 for label in twice)
+
+
+def test_trimmed_means_by_hand() -> None:
+    """A quarter of three is less than one value; of 1, 5, 6 and 8 the middle two are left; of a tenth of 30, three."""
+    method = Centroid(continuous="trimmed mean", trim=0.25)
+    x = column("continuous", [1.0, 2, 9, 1, 5, 6, 8])
+    assert replaced(x, [0, 0, 0, 1, 1, 1, 1], method).values.tolist() == [4, 4, 4, 5.5, 5.5, 5.5, 5.5]
+    assert replaced(column("continuous", [1.0, 2, 9]), [0, 0, 0], Centroid(continuous="trimmed mean", trim=0.0)).values[
+        0
+    ] == pytest.approx(4)
+    tenth = Centroid(continuous="trimmed mean", trim=0.1)
+    assert replaced(column("continuous", [*range(29), 1000.0]), [0] * 30, tenth).values[0] == pytest.approx(14.5)
+    weights = column("continuous", [1.0, 1, 1, 3]).with_values(np.array([1.0, 1, 1, 3]))
+    weighted = Centroid(continuous="trimmed mean", trim=0.25, weighted=True)
+    records = Records.of(
+        [
+            column("continuous", [1.0, 5, 8, 6]),
+            Variable(name="w", role="weight", level="continuous", values=weights.values),
+        ]
+    )
+    change = weighted.apply(records, ["continuous column"], Partition.of([0] * 4), np.random.default_rng(0))
+    assert change.records["continuous column"].values[0] == pytest.approx((5 + 3 * 6) / 4)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=40),
+    trim=st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.49]),
+)
+def test_trimmed_means_are_those_of_each_group_alone(rows: list[tuple[int, int]], trim: float) -> None:
+    labels = [label for label, _ in rows]
+    method = Centroid(continuous="trimmed mean", trim=trim)
+    new = replaced(column("continuous", [value for _, value in rows]), labels, method).values
+    for group in set(labels):
+        inside = sorted(value for label, value in rows if label == group)
+        cut = int(round(trim * 100) * len(inside) // 100)
+        kept = inside[cut : len(inside) - cut]
+        own = {float(v) for v, label in zip(new, labels) if label == group}
+        assert len(own) == 1
+        assert own.pop() == pytest.approx(sum(kept) / len(kept))
+
+
+def test_a_trimmed_mean_needs_values_that_are_left() -> None:
+    with pytest.raises(shoal.ParameterError, match=r"centroid: trim must be less than 0\.5; got 0\.5"):
+        Centroid(continuous="trimmed mean", trim=0.5)

@@ -114,3 +114,26 @@ def test_a_map_needs_figures_that_all_releases_have() -> None:
     ]
     assert comparison_map([first, evidence(risk)]) is None
     assert comparison_map([first, evidence({**risk, "value": {"at most": 0.5}}, {**sse, "value": 1.0})]) is None
+
+
+def scored(pil: Any, *risks: Any) -> Any:
+    names = ("distance-linkage", "probabilistic-linkage", "interval-disclosure")
+    loss = {**FIGURE, "kind": "utility", "measure": "pil", "title": "PIL", "limits": [0.0, 100.0], "value": pil}
+    return evidence(loss, *[FIGURE | {"measure": n, "title": n, "value": v} for n, v in zip(names, risks)])
+
+
+def test_the_score_is_half_risk_and_half_loss() -> None:
+    """0.5 x 40 + 0.5 x (0.25 x 10 + 0.25 x 30 + 0.5 x 20), in per cent (Domingo-Ferrer & Torra 2001)."""
+    full, worst = scored(40.0, 0.1, 0.3, 0.2), scored(100.0, 1.0, 1.0, 1.0)
+    rows = comparison(
+        {"a": full, "b": worst, "c": scored(None, 0.1, 0.3, 0.2), "d": scored(40.0, 0.1, 0.3), "e": PLAIN}
+    )
+    (row,) = [row for row in rows if row["title"].startswith("Score")]
+    assert row["cells"] == [pytest.approx(30.0), pytest.approx(100.0), None, None, None]
+    assert row["best"] == [0] and row["group"] == "release"
+
+
+def test_no_score_of_measures_that_were_taken_twice() -> None:
+    twice = scored(40.0, 0.1, 0.3, 0.2)
+    twice["measures"].append(FIGURE | {"measure": "distance-linkage", "title": "again", "value": 0.9})
+    assert not [row for row in comparison({"a": twice}) if row["title"].startswith("Score")]

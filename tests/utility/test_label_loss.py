@@ -43,6 +43,32 @@ def test_entropy_by_hand():
     assert measured("label-loss", loss="entropy").by_column.private() == pytest.approx(expected)
 
 
+def test_conditional_entropy_by_hand():
+    """Of three records released as x two were x, which lose log 3/2, and one was y, which loses log 3; y loses nothing.
+
+    Labels stand for nothing but themselves, so that no other loss sees a change.
+    """
+    before, after = pd.DataFrame({"town": list("xxyy")}), pd.DataFrame({"town": list("xxxy")})
+    roles = {"town": "quasi-identifier"}
+    tables = [shoal.Microdata.of(frame, roles) for frame in (before, after)]
+    finding = shoal.LabelLoss(loss="conditional entropy").measure(*tables)
+    assert finding.value == pytest.approx((2 * np.log(3 / 2) + np.log(3)) / (4 * np.log(4)))
+    assert shoal.LabelLoss(loss="conditional entropy").measure(tables[0], tables[0]).value == 0
+    assert shoal.LabelLoss(loss="entropy").measure(*tables).value == 0
+
+
+def test_both_entropies_agree_where_labels_are_coarser():
+    """Released records of a label are then all that have one of its values."""
+    conditional, plain = (measured("label-loss", loss=loss) for loss in ("conditional entropy", "entropy"))
+    assert conditional.by_column.private()["sex"] != plain.by_column.private()["sex"]  # one record kept its label
+    whole = BEFORE.assign(sex="*")
+    losses = [
+        measured("label-loss", after=whole, loss=loss).by_column.private()["sex"]
+        for loss in ("entropy", "conditional entropy")
+    ]
+    assert losses[0] == pytest.approx(losses[1]) and losses[0] > 0
+
+
 def test_intervals_and_sets_stand_for_what_lies_in_them():
     ages = shoal.Hierarchy(tuple((str(age), "*") for age in range(20, 31)))
     before = pd.DataFrame({"age": ["20", "25", "30"], "town": ["Arles", "Bonn", "Cork"]})

@@ -8,16 +8,17 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.judges.space import OVERHEAD
+from shoal.judges.fitted_weights import fitted_weights
+from shoal.judges.space import OVERHEAD, Space
 from shoal.judges.table_pair import TablePair
 from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.search.nearest import NO_LIMIT, link
 
-Metric = Literal["euclidean", "mahalanobis"]
+Metric = Literal["euclidean", "mahalanobis", "fitted"]
 Direction = Literal["released to original", "original to released"]
 
-METRICS: tuple[Metric, ...] = ("euclidean", "mahalanobis")
+METRICS: tuple[Metric, ...] = ("euclidean", "mahalanobis")  # Those for which no true pair need be known
 DIRECTIONS: tuple[Direction, ...] = ("released to original", "original to released")
 
 EFFORT = 20_000_000_000
@@ -35,24 +36,46 @@ def link_by_distance(
     """Link records by some columns.
 
     `pair`: tables of which the pairing is known, with at least one released record. `metric`: distance of the
-    embedding, or Mahalanobis distance in the original's covariance (directions without variance are left out).
-    `direction`: who is looked up where. `sample`: attack so many records, drawn at random; None: as many as some
-    seconds allow. Returns shapes (m,); positions of the released records attacked, ascending, and the probability that
-    each is linked right.
+    embedding, Mahalanobis distance in the original's covariance (directions without variance are left out), or the
+    distance with columns weighed by `fitted_weights`, unless equal weights link more. `direction`: who is looked up
+    where. `sample`: attack so many records, drawn at random; None: as many as some seconds allow. Returns shapes (m,);
+    positions of the released records attacked, ascending, and the probability that each is linked right.
     """
     space, truth = pair.space(names), pair.pairing
     rows = rng.permutation(len(truth))[:sample]
     work = EFFORT if sample is None else None
     backwards = direction == "original to released"
     asked, answer = (truth[rows], rows) if backwards else (rows, truth[rows])
-    if metric == "mahalanobis":
-        x, y = _whitened(*space.coordinates())
+
+    def among(x: Floats, y: Floats) -> Floats:
         searched, wanted = (y, x) if backwards else (x, y)
-        chances = link(searched, wanted[asked], answer, NO_LIMIT if work is None else work // (x.shape[1] + OVERHEAD))
+        return link(searched, wanted[asked], answer, NO_LIMIT if work is None else work // (x.shape[1] + OVERHEAD))
+
+    if metric == "mahalanobis":
+        chances = among(*_whitened(*space.coordinates()))
     else:
         chances = space.link(asked, answer, backwards=backwards, work=work)
+    if metric == "fitted":
+        chances = _more(chances, among(*_weighted(space, truth[rows], rows, backwards, rng)))
     in_order = np.argsort(rows[: len(chances)])
     return rows[in_order], chances[in_order]
+
+
+def _weighted(
+    space: Space, originals: Longs, released: Longs, backwards: bool, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Both tables in coordinates in which the distance is that with the fitted weights of the columns."""
+    x, y = space.coordinates()
+    of_coordinate = np.repeat(np.arange(len(space.columns)), [c.column.width for c in space.columns])
+    searched, wanted, asked, answer = (y, x, originals, released) if backwards else (x, y, released, originals)
+    roots = np.sqrt(fitted_weights(searched, wanted[asked], answer, of_coordinate, rng))[of_coordinate]
+    return x * roots, y * roots
+
+
+def _more(first: Floats, second: Floats) -> Floats:
+    """The chances that are higher on the whole, of the records for which there are both."""
+    both = min(len(first), len(second))
+    return max(first[:both], second[:both], key=lambda chances: float(chances.sum()))
 
 
 def _whitened(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -1,18 +1,22 @@
 """PRAM, the post-randomisation method (Gouweleeuw, Kooiman, Willenborg & de Wolf 1998)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 
 from shoal.kernels import linear
-from shoal.kernels.arrays import floats
+from shoal.kernels.arrays import floats, ints
 from shoal.kernels.draws import RecordDraws
 from shoal.mask.base import Mask
 from shoal.table.prelude import Floats, Generator, Ints, Progress, Records, StepResult, Variable
-from shoal.vocabulary.errors import ParameterError
+from shoal.vocabulary.errors import ParameterError, quoted
 from shoal.vocabulary.facts import Count, Fact, Figure, OfOriginal
 from shoal.vocabulary.prelude import Facts, Ge, HoldsCells, Le, Setting, method
+
+MOST_COMBINATIONS = 2_000
+"""Combinations of which a matrix, squared, still is small beside a table."""
 
 ROUNDING = 1e-9
 """By how much the probabilities of a row may miss a sum of 1."""
@@ -39,6 +43,9 @@ class Pram(Mask):
         released value back: Q[j, i] = p[i] P[i, j] / (p P)[j].
     weighted
         p is the weighted distribution, so that weighted counts are what stays in expectation.
+    together
+        All columns of the step at once (compound PRAM): a record's combination of cells becomes another that occurs, by
+        one matrix for all combinations. Invariant, tables of several of the columns can be used as they are, too.
 
     Notes
     -----
@@ -55,8 +62,11 @@ class Pram(Mask):
     matrix: Annotated[dict[str, tuple[tuple[float, ...], ...]] | None, HoldsCells()] = None
     invariant: bool = True
     weighted: bool = False
+    together: bool = False
 
     def __post_init__(self) -> None:
+        if self.together and self.matrix is not None:
+            raise ParameterError("pram: with together, matrix must be left out, for there is one for all combinations.")
         for name, rows in (self.matrix or {}).items():
             sizes = {len(rows), *(len(row) for row in rows)}
             if len(sizes) != 1 or any(abs(sum(row) - 1) > ROUNDING or min(row) < 0 for row in rows):
@@ -89,7 +99,10 @@ class Pram(Mask):
                 facts["matrix"] = OfOriginal(transition.tolist())
             return variable.with_values(codes), facts
 
-        return StepResult.by_column(records, map(drawn, self.categorical(records, columns)))
+        variables = self.categorical(records, columns)
+        if self.together and variables:
+            return _of_combinations(records, variables, drawn)
+        return StepResult.by_column(records, map(drawn, variables))
 
     def transition(self, variable: Variable, counts: Floats) -> Floats:
         """Shape (m, m); R for a column with these (weighted) counts."""
@@ -119,6 +132,35 @@ class Pram(Mask):
             "changed": Count(n=int((codes != variable.values).sum()), unit="cells"),
             "expected to change": Figure(value=expected, unit="cells", influence=1 if given else None),
         }
+
+
+def _of_combinations(
+    records: Records, variables: Sequence[Variable], drawn: Callable[[Variable], tuple[Variable, Facts]]
+) -> StepResult:
+    """The columns changed as one, whose categories are the combinations that occur."""
+    names = [variable.name for variable in variables]
+    records.complete(names, "pram with together: true")
+    cells = np.column_stack([variable.values for variable in variables])
+    combinations, of_record = np.unique(cells, axis=0, return_inverse=True)
+    if (m := len(combinations)) > MOST_COMBINATIONS:
+        raise ParameterError(
+            f"pram: with together, the columns {quoted(names)} must have at most {MOST_COMBINATIONS:,} combinations; "
+            f"they have {m:,}. Take fewer columns at once, or recode them first."
+        )
+    joint = Variable(
+        name=", ".join(names),
+        role="other",
+        level="nominal",
+        values=ints(of_record.reshape(-1)),
+        categories=tuple(range(m)),
+    )
+    changed, of_joint = drawn(joint)
+    facts = {label: replace(f, unit="records") for label, f in of_joint.items() if isinstance(f, (Count, Figure))}
+    columns = combinations[changed.values].T
+    return StepResult(
+        records=records.with_variables(*(v.with_values(ints(codes)) for v, codes in zip(variables, columns))),
+        facts={"combinations": Count(n=m, unit="combinations"), **facts},
+    )
 
 
 def _two_stage(first: Floats, p: Floats) -> Floats:

@@ -2,24 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Lt
 from numpy.typing import NDArray
 
 from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.replace.base import Replacement
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.prelude import Dealing, Generator, Partition, Progress, Records, StepResult, Variable
-from shoal.vocabulary.prelude import Count, DataError, method, plural
+from shoal.vocabulary.prelude import Count, DataError, Ge, Setting, method, plural
+
+ROUNDING = 1e-12
+"""By how much a share of a group's size may miss a whole number: 0.1 times 30 is 3."""
 
 
 @method("centroid", title="Centroid of the group", source="Domingo-Ferrer & Torra (2005)")
 class Centroid(Replacement):
     """Every record gets its group's centre, so that the records of a group cannot be told apart.
 
-    Continuous columns get the mean, the median or the medoid's value; ordinal ones the (lower) median; of these,
-    missing cells do not count and stay missing;
+    Continuous columns get the mean, the trimmed mean, the median or the medoid's value; ordinal ones the (lower)
+    median; of these, missing cells do not count and stay missing;
     nominal ones the mode, of equally frequent categories the one most frequent in the whole table, or with
     `ancestors` the nearest common ancestor in the column's hierarchy.
 
@@ -28,14 +32,19 @@ class Centroid(Replacement):
     continuous
         Centre of continuous columns. The medoid is the member nearest to the group's mean over all replaced
         columns, so its values occur in the data.
+    trim
+        The trimmed mean leaves out the lowest and the highest values: of a group's this share at each end, rounded
+        down.
     ancestors
         Generalise nominal columns that have a hierarchy to the nearest common ancestor; not those in which missing
         is a category, since it has no ancestor.
     weighted
-        Sampling weights enter means and modes; medians, medoids and ancestors are those of the records.
+        Sampling weights enter means and modes, and trimmed means by the values left; medians, medoids and ancestors are
+        those of the records.
     """
 
-    continuous: Literal["mean", "median", "medoid"] = "mean"
+    continuous: Literal["mean", "trimmed mean", "median", "medoid"] = "mean"
+    trim: Annotated[float, Ge(0), Lt(0.5), Setting()] = 0.2
     ancestors: bool = True
     weighted: bool = False
 
@@ -64,7 +73,7 @@ class Centroid(Replacement):
         if variable.continuous and medoids is not None:
             return variable.with_values(variable.values[medoids][partition.labels])
         if variable.continuous:
-            return variable.with_values(_of_known_cells(variable, partition, self.continuous, weights))
+            return variable.with_values(_of_known_cells(variable, partition, self.continuous, weights, self.trim))
         ancestors = variable.hierarchy is not None and self.ancestors and None not in variable.categories
         if ancestors and (missing := int(variable.missing.sum())):
             raise DataError(
@@ -78,24 +87,35 @@ class Centroid(Replacement):
         return variable.with_values(_modes(variable, partition, weights)[partition.labels])
 
 
-def _of_known_cells(variable: Variable, partition: Partition, centre: str, weights: Floats | None) -> NDArray[Any]:
+def _of_known_cells(
+    variable: Variable, partition: Partition, centre: str, weights: Floats | None, trim: float = 0.0
+) -> NDArray[Any]:
     """Shape (n,); the centres of the known cells of each group, where a cell is known."""
     if variable.complete:
-        return _centres(variable.values, partition, centre, weights)
+        return _centres(variable.values, partition, centre, weights, trim)
     present = np.flatnonzero(~variable.missing)
     values = variable.values.copy()
     if len(present):
         part = Partition.of(partition.labels[present])
-        values[present] = _centres(values[present], part, centre, None if weights is None else weights[present])
+        values[present] = _centres(values[present], part, centre, None if weights is None else weights[present], trim)
     return values
 
 
-def _centres(values: NDArray[Any], partition: Partition, centre: str, weights: Floats | None) -> NDArray[Any]:
-    """Shape (n,); each group's mean or median: the middle of the two middle values, or the lower of them."""
+def _centres(
+    values: NDArray[Any], partition: Partition, centre: str, weights: Floats | None, trim: float
+) -> NDArray[Any]:
+    """Shape (n,); each group's mean, trimmed or not, or median: the middle of the two middle values, or the lower."""
     if centre == "mean":
         return partition.means(values[:, None], weights)[:, 0][partition.labels]
     order = np.lexsort((values, partition.labels))
     starts = np.concatenate([[0], np.cumsum(partition.sizes)[:-1]])
+    if centre == "trimmed mean":
+        cut = np.floor(trim * partition.sizes * (1 + ROUNDING)).astype(np.int64)[partition.labels[order]]
+        place = np.arange(len(values)) - starts[partition.labels[order]]
+        middle = (place >= cut) & (place < partition.sizes[partition.labels[order]] - cut)
+        kept = np.zeros(len(values))
+        kept[order[middle]] = 1.0 if weights is None else weights[order[middle]]
+        return partition.means(values[:, None], kept)[:, 0][partition.labels]
     low = values[order[starts + (partition.sizes - 1) // 2]]
     if centre == "median":
         high = values[order[starts + partition.sizes // 2]]

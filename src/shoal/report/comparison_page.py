@@ -27,6 +27,11 @@ LACKING: dict[Group, str] = {"requirement": "not required", "reached": "not know
 """Meaning of an empty cell, by group; it is no evidence of safety."""
 
 
+SCORE = {"pil": 0.5, "distance-linkage": 12.5, "probabilistic-linkage": 12.5, "interval-disclosure": 25.0}
+"""Weights of the score: half loss, half risk, of which one half is linkage and one half intervals (Domingo-Ferrer &
+Torra 2001), the loss being the one with bounds (Mateo-Sanz et al. 2005). Risks are shares, PIL is in per cent."""
+
+
 class Row(UnitAndLimits):
     """A requirement, level, measure or count, with one cell a release.
 
@@ -116,9 +121,23 @@ def _figures(content: Comparable) -> Iterator[ReleaseFigure]:
             limits=measure["limits"],
         )
     yield ReleaseFigure(group="release", title="Records", value=content["records"])
+    if (score := _score(content["measures"])) is not None:
+        title = "Score: half risk, half loss, in per cent"
+        yield ReleaseFigure(group="release", title=title, value=score, better="lower", limits=(0.0, 100.0))
     if shares := [before["changed"] for column in content["columns"] if (before := column["original"])]:
         changed = sum(shares) / len(shares)
         yield ReleaseFigure(group="release", title="Cells changed", value=changed, better="lower", limits=WHOLE)
+
+
+def _score(measures: Sequence[Figure]) -> float | None:
+    """The score of Domingo-Ferrer and Torra; None unless all of its measures have figures, each with one choice of
+    parameters."""
+    parts = [f for f in measures if f["measure"] in SCORE]
+    if sorted(f["measure"] for f in parts) != sorted(SCORE):
+        return None
+    values = [f["value"] for f in parts]
+    numbers = [value for value in values if isinstance(value, (int, float))]
+    return sum(SCORE[f["measure"]] * v for f, v in zip(parts, numbers)) if len(numbers) == len(values) else None
 
 
 def _direction(verdict: Requirement) -> Better | None:

@@ -13,7 +13,7 @@ from shoal.vocabulary.prelude import Columns, Count, Ge, OfPlan, Share, in_digit
 @method(
     "distance-linkage",
     title="Records found again by distance",
-    source="Pagliuca & Seri (1999); Domingo-Ferrer & Torra (2001)",
+    source="Pagliuca & Seri (1999); Domingo-Ferrer & Torra (2001); Abril, Navarro-Arribas & Torra (2012)",
 )
 class DistanceLinkage(RiskMeasure):
     """Share of released records whose nearest original record is the one they came from.
@@ -30,7 +30,9 @@ class DistanceLinkage(RiskMeasure):
         What the attacker knows; by default the quasi-identifiers.
     metric
         Distance of standardised, mixed-level records, or Mahalanobis distance in the original's covariance
-        (directions without variance are left out).
+        (directions without variance are left out). `fitted` is the attacker at their best, who knows who some hundred
+        released records are and weighs the columns so that these come first (Abril et al. 2012); where equal weights
+        link more, these.
     direction
         Who is looked up where.
     sample

@@ -5,24 +5,14 @@ from typing import Annotated
 import numpy as np
 
 from shoal.judges.base import by_record
-from shoal.judges.prelude import Finding, Floats, Generator, Longs, TablePair
-from shoal.kernels.draws import drawn_rows
+from shoal.judges.prelude import Finding, Floats, Generator, TablePair
 from shoal.kernels.search.neighbours import neighbours
 from shoal.risk.base import RiskMeasure
+from shoal.table.robust_covariance import Ellipsoid, robust_ellipsoid
 from shoal.vocabulary.prelude import Columns, Gt, NoFigure, OfOriginal, OfPlan, Setting, method, plural
 
 WIDTH = 0.05
 """By which Templ and Meindl multiply every distance, beside `k`."""
-
-STARTS, STEPS, BEST = 200, 2, 10
-"""Subsets the search begins with, steps that all of them make, and how many go on to the end (Rousseeuw & Van Driessen
-1999)."""
-
-MOST_RECORDS = 2_000
-"""Records in which the most concentrated half is looked for; more than these change the estimate little."""
-
-CUT = 0.975
-"""Quantile of the squared distances up to which records count in the reweighted estimate."""
 
 
 @method(
@@ -106,53 +96,5 @@ def robust_distances(x: Floats, rng: Generator) -> Floats:
 
     `x`: shape (n, d), complete, n > d + 1. NoFigure if half of the records lie in a space of fewer dimensions.
     """
-    from scipy.special import gammaincinv
-
-    n, d = x.shape
-    sample = x[drawn_rows(rng, n, MOST_RECORDS)]
-    half = (len(sample) + d + 1) // 2
-    subsets = [_concentrated(sample, rng.choice(len(sample), d + 1, replace=False), half, STEPS) for _ in range(STARTS)]
-    best = sorted(subsets, key=lambda rows: _log_determinant(sample[rows]))[:BEST]
-    final = min(
-        (_concentrated(sample, rows, half, len(sample)) for rows in best),
-        key=lambda rows: _log_determinant(sample[rows]),
-    )
-    raw = np.atleast_2d(np.cov(sample[final], rowvar=False)) * _consistency(half / len(sample), d)
-    square = _square(x, sample[final].mean(axis=0), raw)
-    kept = x[square <= 2 * gammaincinv(d / 2, CUT)]
-    if len(kept) <= d + 1:
-        raise NoFigure("Too few records lie near the middle for a robust covariance.")
-    covariance = np.atleast_2d(np.cov(kept, rowvar=False)) * _consistency(CUT, d)
-    return np.sqrt(_square(x, x.mean(axis=0), covariance))
-
-
-def _concentrated(x: Floats, rows: Longs, half: int, steps: int) -> Longs:
-    """The rows nearest to the mean of some rows in their covariance, again and again until they are the same."""
-    for _ in range(steps):
-        part = x[rows]
-        covariance = np.atleast_2d(np.cov(part, rowvar=False)) + 1e-12 * np.eye(x.shape[1])
-        nearest = np.sort(np.argsort(_square(x, part.mean(axis=0), covariance), kind="stable")[:half])
-        if np.array_equal(nearest, rows):
-            break
-        rows = nearest
-    return rows
-
-
-def _log_determinant(part: Floats) -> float:
-    return float(np.linalg.slogdet(np.atleast_2d(np.cov(part, rowvar=False)))[1])
-
-
-def _square(x: Floats, centre: Floats, covariance: Floats) -> Floats:
-    """Shape (n,); squared distances."""
-    if np.linalg.matrix_rank(covariance) < len(covariance):
-        raise NoFigure("At least half of the records lie in a space of fewer dimensions than there are columns.")
-    shifted = x - centre
-    return np.asarray((shifted * np.linalg.solve(covariance, shifted.T).T).sum(axis=1))
-
-
-def _consistency(share: float, d: int) -> float:
-    """By which the covariance of the innermost share of normal records falls short (Croux & Haesbroeck 1999)."""
-    from scipy.special import gammainc, gammaincinv
-
-    cut = 2 * gammaincinv(d / 2, share)
-    return float(share / gammainc(d / 2 + 1, cut / 2))
+    covariance = robust_ellipsoid(x, rng).covariance
+    return np.sqrt(Ellipsoid(centre=x.mean(axis=0), covariance=covariance).squares(x))

@@ -12,13 +12,20 @@ from shoal.utility.base import UtilityMeasure
 from shoal.vocabulary.prelude import ByColumn, Columns, NoFigure, in_digits, method, of_original, quoted
 
 
-@method("label-loss", title="Loss of generalised labels", source="Xu et al. (2006); Gionis & Tassa (2009)")
+@method(
+    "label-loss",
+    title="Loss of generalised labels",
+    source="Xu et al. (2006); Gionis & Tassa (2009); Kooiman, Willenborg & Gouweleeuw (1997)",
+)
 class LabelLoss(UtilityMeasure):
     """Information that the labels of a categorical release lost, the mean over all cells: 0 for none, 1 for all.
 
     - `ncp`: a label that stands for u of the column's v values loses (u - 1) / (v - 1).
     - `entropy`: of the n original records N have a value that the label stands for; it loses log(N / f) / log n, f the
       records with the cell's own value. Needs the original record of each released one.
+    - `conditional entropy`: the same of labels that stand for nothing but themselves, as after PRAM, swapping or coding
+      of tails: of N released records with the label, f had the cell's own value. The mean is the entropy of the
+      original column given the released one (EBIL; Domingo-Ferrer & Torra 2001), as a share of log n.
     - `precision`: a label at level l of a hierarchy of height h loses l / h; columns without a hierarchy are left out.
 
     Leaving records out is no coarser label: the share left out stands beside the loss of the records that are there; or
@@ -28,7 +35,7 @@ class LabelLoss(UtilityMeasure):
     Parameters
     ----------
     loss
-        Which of the three.
+        Which of the four.
     columns
         By default the quasi-identifiers that are categorical.
     left_out
@@ -44,7 +51,7 @@ class LabelLoss(UtilityMeasure):
     needs = ("columns", "versions")
     among_releases: ClassVar[Mapping[str, Any]] = {"left_out": "lost"}
 
-    loss: Literal["ncp", "entropy", "precision"] = "ncp"
+    loss: Literal["ncp", "entropy", "conditional entropy", "precision"] = "ncp"
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     left_out: Literal["apart", "lost"] = "apart"
 
@@ -82,7 +89,14 @@ class LabelLoss(UtilityMeasure):
             return np.asarray(labels.level[labels.after])
         if self.loss == "ncp":
             return np.asarray((labels.stands_for - 1) / max(labels.leaves - 1, 1))
-        counts = np.bincount(labels.before, minlength=labels.covers.shape[1]).astype(np.float64)
-        among = (labels.covers * counts).sum(axis=1)[labels.after]
-        own = counts[labels.before[pair.pairing]]
-        return np.asarray(log(np.maximum(among, own) / own) / log(max(len(pair.before), 2)))
+        own = labels.before[pair.pairing]
+        if self.loss == "conditional entropy":
+            _, of_record, counts = np.unique(
+                np.stack([labels.after, own]), axis=1, return_inverse=True, return_counts=True
+            )
+            among, alike = np.bincount(labels.after)[labels.after], counts[of_record.reshape(-1)]
+        else:
+            counts = np.bincount(labels.before, minlength=labels.covers.shape[1])
+            alike = counts[own]
+            among = np.maximum((labels.covers * counts.astype(np.float64)).sum(axis=1)[labels.after], alike)
+        return np.asarray(log(among / alike) / log(max(len(pair.before), 2)))
