@@ -6,6 +6,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from published.reference import reference
+from shoal.kernels.partition import mdav
 from shoal.risk.distance_linkage import DistanceLinkage
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -109,6 +111,15 @@ def test_one_to_one_shares_among_equal_records_and_looks_at_some():
 def test_one_to_one_finds_more_where_little_was_changed(rng):
     y = X + 0.2 * rng.normal(size=X.shape)
     assert share(X, y, matching="one-to-one") > share(X, y) + 0.03
+
+
+@pytest.mark.parametrize(("k", "nearest", "one_to_one"), [(3, 0.313, 0.328), (10, 0.091, 0.076)])
+def test_one_to_one_on_census(k, nearest, one_to_one):  # the figures of docs/reference/conformance_sdcmicro.md
+    x = pl.read_csv(reference("census.csv")).to_numpy().astype(float)
+    part = Partition(labels=mdav((x - x.mean(axis=0)) / x.std(axis=0), k))
+    masked = part.means(x)[part.labels]
+    assert share(x, masked) == pytest.approx(nearest, abs=5e-4)
+    assert share(x, masked, matching="one-to-one") == pytest.approx(one_to_one, abs=5e-4)
 
 
 def test_mahalanobis_undoes_a_linear_map(rng):
