@@ -1,34 +1,21 @@
 """sdcMicro's own expectations, one a line of sdcmicro.csv, run against us.
 
 The folder tests/testthat of sdcMicro 5.8.1 (github.com/sdcTools/sdcMicro, commit cf32510, 22 April 2026) has 30 files
-with 639 expectations. Figures are typed from there with file and line; programs and sentences are ours. What each is to
-us, column `verdict`:
-
-equal           the figure, or the refusal, is ours too
-property        the figure is R's random generator's; the property it stands for is run, and holds for us
-better          ours is another figure, and why it is the better one is shown here or said in `why`
-different       ours is another on purpose, for the reason in `why`; `ours` is what we give
-not offered     we have no such thing; `why` says what there is instead
-not applicable  about objects of R, printing, messages, or windows
+with 639 expectations. Figures are typed from there with file and line; programs and sentences are ours.
 """
 
-import csv
-import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from conformance.sdcmicro_calls import CALLS, _counts, _fitted, individual_risk, model_table, people
+from conformance.expectations import Case, agrees, cases_of, check_lines, check_page, name_of, printed, run
+from conformance.sdcmicro_calls import CALLS, individual_risk, model_table
 from conformance.sdcmicro_tables import r_uniform
+from shoal.risk.log_linear import _counts, _fitted
 
-with (Path(__file__).parent / "sdcmicro.csv").open(encoding="utf-8", newline="") as table:
-    CASES = list(csv.DictReader(table))
-
-RUN = ("equal", "property", "better", "different")
-VERDICTS = (*RUN, "not offered", "not applicable")
+CASES = cases_of("sdcmicro")
 
 EXPECTATIONS = {
     "addNoise": 33, "ai_tools": 10, "ai_utility": 11, "calcRisks": 18, "dataGen": 9, "freqCalc": 40,
@@ -40,65 +27,20 @@ EXPECTATIONS = {
 """Expectations of each file: lines with a call of `expect_...`, those in comments too (R runs 567)."""
 
 
-class Printed(float):
-    """A number that remembers how it was printed."""
-
-    text: str
-
-    def __new__(cls, text: str) -> "Printed":
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-    def is_that(self, ours: object) -> bool:
-        """True if a number is this one to the last digit printed, and exactly where it is whole."""
-        if isinstance(ours, bool) or not isinstance(ours, int | float):
-            return False
-        places = len(self.text.partition(".")[2])
-        return abs(ours - self) <= (0.501 * 10.0**-places if places else 1e-9)
-
-
-def printed(text: str) -> Any:
-    return json.loads(text, parse_float=Printed, parse_int=Printed)
-
-
-def agrees(ours: Any, theirs: Any) -> bool:
-    if isinstance(theirs, list):
-        return isinstance(ours, list) and len(ours) == len(theirs) and all(map(agrees, ours, theirs))
-    return theirs.is_that(ours) if isinstance(theirs, Printed) else type(ours) is type(theirs) and ours == theirs
-
-
-@pytest.mark.parametrize("case", [c for c in CASES if c["call"]], ids=lambda c: f"{c['file']}-{c['line']}")
-def test_expectation(case: dict[str, str]) -> None:
-    name, *arguments = case["call"].split()
-    ours = CALLS[name](*arguments)
-    assert agrees(ours, printed(case["ours"] or case["expected"]))
-    assert agrees(ours, printed(case["expected"])) == (case["verdict"] in ("equal", "property"))
+@pytest.mark.parametrize("case", [case for case in CASES if case["call"]], ids=name_of)
+def test_expectation(case: Case) -> None:
+    run(case, CALLS)
 
 
 def test_every_expectation_has_its_line() -> None:
     files = Counter(case["file"] for case in CASES)
     assert files == {f"test_{name}.R": count for name, count in EXPECTATIONS.items()}
     assert sum(files.values()) == 639
-    assert len({(case["file"], case["line"]) for case in CASES}) == 639
-    for case in CASES:
-        verdict, called = case["verdict"], bool(case["call"])
-        assert verdict in VERDICTS, case
-        assert called == (verdict in RUN) or verdict == "different", case
-        assert case["why"] or verdict == "equal", case
-        assert bool(case["ours"]) == (called and verdict in ("better", "different")), case
+    check_lines(CASES, CALLS)
 
 
-def test_the_page_has_every_verdict_and_reason_with_its_count(project: Path) -> None:
-    page = (project / "docs" / "reference" / "conformance_sdcmicro.md").read_text(encoding="utf-8")
-    verdicts = Counter(case["verdict"] for case in CASES)
-    reasons = Counter((case["verdict"], case["why"]) for case in CASES if case["why"])
-    rows = {f"| {verdict} | {count} |" for verdict, count in verdicts.items()}
-    rows |= {f"| {verdict} | {count} | {why} |" for (verdict, why), count in reasons.items()}
-    assert {row for row in rows if f"\n{row}" not in page} == set()
-    assert sum(line.startswith(tuple(f"| {verdict} |" for verdict in VERDICTS)) for line in page.split("\n")) == len(
-        rows
-    )
+def test_the_page_counts_verdicts_and_reasons(project: Path) -> None:
+    check_page(CASES, project / "docs" / "reference" / "conformance_sdcmicro.md")
 
 
 def test_r_numbers_are_those_of_r() -> None:
@@ -125,11 +67,6 @@ def test_quality_of_two_is_twice_the_risk() -> None:
     assert [2 * risk for risk in individual_risk("whole", "weighted")] == pytest.approx(twice, abs=5e-9)
     twice = [0.02710594, 0.17158258, 0.02100978, 0.06493222, 0.01951378, 0.01951378, 0.07863251, 0.01192510]
     assert [2 * risk for risk in individual_risk("more-gaps", "weighted")] == pytest.approx(twice, abs=5e-9)
-
-
-def test_calls_are_all_used() -> None:
-    assert {case["call"].split()[0] for case in CASES if case["call"]} == set(CALLS)
-    assert len(people()) > 5_000
 
 
 def test_digits_are_compared_as_printed() -> None:
