@@ -95,7 +95,7 @@ def test_one_to_one_as_among_all_orders(seed):
     assert (best == np.arange(6)).mean(axis=1).min() <= finding.value <= (best == np.arange(6)).mean(axis=1).max()
 
 
-def test_one_to_one_shares_among_equal_records_and_looks_at_some():
+def test_one_to_one_shares_among_equal_records_and_looks_at_some(monkeypatch):
     twice = np.vstack([X[:50], X[:50]])
     assert share(twice, twice, matching="one-to-one") == pytest.approx(0.5)
     assert share(np.ones((8, 2)), np.ones((8, 2)), matching="one-to-one") == pytest.approx(1 / 8)
@@ -104,6 +104,10 @@ def test_one_to_one_shares_among_equal_records_and_looks_at_some():
     finding = DistanceLinkage(matching="one-to-one", sample=40).measure(X, X)
     assert finding.details["records attacked"] == 40
     assert finding.details["matching"] == "one-to-one"
+    with monkeypatch.context() as few:
+        few.setattr("shoal.judges.linkage.PAIRS", 10 * len(X))
+        finding = DistanceLinkage(matching="one-to-one", sample=40).measure(X, X)
+        assert (finding.value, finding.details["records attacked"]) == (1, 10)
     for direction in ("released to original", "original to released"):
         assert share(X, X, matching="one-to-one", direction=direction, metric="mahalanobis") == 1
 

@@ -63,7 +63,7 @@ def link_by_distance(
             most = NO_LIMIT if work is None else work // (x.shape[1] + OVERHEAD)
             chances = link(searched, wanted[asked], answer, most)
         else:
-            some = len(asked) if work is None else max(PAIRS // max(len(searched), 1), 1)
+            some = max(PAIRS // max(len(searched), 1), 1)
             chances = _assigned(searched, wanted[asked[:some]], answer[:some])
     in_order = np.argsort(rows[: len(chances)])
     return rows[in_order], chances[in_order]

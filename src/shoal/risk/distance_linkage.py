@@ -36,7 +36,8 @@ class DistanceLinkage(RiskMeasure):
     matching
         `nearest`: each record is linked by itself. `one-to-one`: by the assignment of all records at once in which no
         two share a link and the sum of the squared distances is least, as someone does who knows that everybody was
-        released. It often finds more, above all where little was changed; at most 4 million pairs are looked at.
+        released. It often finds more, above all where little was changed. At most 4 million pairs are looked at: of
+        more than 2,000 records only some are linked, and the fewer these are the less they keep off one another.
     sample
         Attack so many records, drawn at random; by default as many as some seconds allow, which is all but in large
         tables of many columns.
