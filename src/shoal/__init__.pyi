@@ -85,6 +85,7 @@ from shoal.replace.muralidhar_sarathy import MuralidharSarathy as MuralidharSara
 from shoal.replace.normal import Normal as Normal
 from shoal.replace.permutation import Permutation as Permutation
 from shoal.replace.sequential_regression import SequentialRegression as SequentialRegression
+from shoal.risk.attribute_disclosure import AttributeDisclosure as AttributeDisclosure
 from shoal.risk.attribute_inference import AttributeInference as AttributeInference
 from shoal.risk.closest_record import ClosestRecord as ClosestRecord
 from shoal.risk.distance_linkage import DistanceLinkage as DistanceLinkage

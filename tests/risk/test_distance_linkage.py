@@ -1,9 +1,13 @@
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+from published.reference import reference
+from shoal.kernels.partition import mdav
 from shoal.risk.distance_linkage import DistanceLinkage
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -61,6 +65,65 @@ def test_groups_of_k_are_found_with_one_in_k_at_most():
     tight = part.means(centred)[part.labels]
     assert share(centred, tight) == pytest.approx(1 / 5)
     assert share(centred, tight, direction="original to released") == pytest.approx(1 / 5)
+
+
+def test_one_to_one_by_hand():
+    # Each released point is nearest to the one that is 1 higher, and 3 of 4 have one; 0 cannot have 2's place as well.
+    points = [1.0, 2, 3, 4]
+    assert share(points, [2.0, 3, 4, -0.1], matching="one-to-one") == 0
+    # From the middle all four corners are equally near; once the others have theirs only one is left.
+    corners = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
+    moved = np.array([[0.0, 0], [0, 2.1], [-2.1, 0], [0, -2.1]])
+    assert share(corners, moved, matching="one-to-one") == 1
+    assert share(corners, moved) == (3 + 1 / 4) / 4
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_one_to_one_as_among_all_orders(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 4, (6, 2)).astype(float) + rng.choice([0, 0.01], (6, 2))
+    y = x + rng.integers(-1, 2, (6, 2))
+    x, y = x[:, x.std(axis=0) > 0], y[:, x.std(axis=0) > 0]
+    squares = (((y[:, None] - x) / x.std(axis=0)) ** 2).sum(axis=2)
+    orders = np.array(list(permutations(range(6))))
+    sums = squares[np.arange(6), orders].sum(axis=1)
+    best = orders[sums <= sums.min() + 1e-9]
+    alike = len(np.unique(x, axis=0)) == len(np.unique(y, axis=0)) == 6
+    finding = DistanceLinkage(matching="one-to-one").measure(x, y)
+    if len(best) == 1 and alike:
+        assert finding.record_risk.tolist() == (best[0] == np.arange(6)).tolist()
+    assert (best == np.arange(6)).mean(axis=1).min() <= finding.value <= (best == np.arange(6)).mean(axis=1).max()
+
+
+def test_one_to_one_shares_among_equal_records_and_looks_at_some(monkeypatch):
+    twice = np.vstack([X[:50], X[:50]])
+    assert share(twice, twice, matching="one-to-one") == pytest.approx(0.5)
+    assert share(np.ones((8, 2)), np.ones((8, 2)), matching="one-to-one") == pytest.approx(1 / 8)
+    part = Partition(labels=np.arange(400) // 5)
+    assert share(X, part.means(X)[part.labels], matching="one-to-one") <= 1 / 5
+    finding = DistanceLinkage(matching="one-to-one", sample=40).measure(X, X)
+    assert finding.details["records attacked"] == 40
+    assert finding.details["matching"] == "one-to-one"
+    with monkeypatch.context() as few:
+        few.setattr("shoal.judges.linkage.PAIRS", 10 * len(X))
+        finding = DistanceLinkage(matching="one-to-one", sample=40).measure(X, X)
+        assert (finding.value, finding.details["records attacked"]) == (1, 10)
+    for direction in ("released to original", "original to released"):
+        assert share(X, X, matching="one-to-one", direction=direction, metric="mahalanobis") == 1
+
+
+def test_one_to_one_finds_more_where_little_was_changed(rng):
+    y = X + 0.2 * rng.normal(size=X.shape)
+    assert share(X, y, matching="one-to-one") > share(X, y) + 0.03
+
+
+@pytest.mark.parametrize(("k", "nearest", "one_to_one"), [(3, 0.313, 0.328), (10, 0.091, 0.076)])
+def test_one_to_one_on_census(k, nearest, one_to_one):  # the figures of docs/reference/conformance_sdcmicro.md
+    x = pl.read_csv(reference("census.csv")).to_numpy().astype(float)
+    part = Partition(labels=mdav((x - x.mean(axis=0)) / x.std(axis=0), k))
+    masked = part.means(x)[part.labels]
+    assert share(x, masked) == pytest.approx(nearest, abs=5e-4)
+    assert share(x, masked, matching="one-to-one") == pytest.approx(one_to_one, abs=5e-4)
 
 
 def test_mahalanobis_undoes_a_linear_map(rng):

@@ -35,7 +35,7 @@ def exact_matches(
     x = np.column_stack([before[unique] for before, _ in coded])
     y = np.column_stack([after for _, after in coded])
     met, showing = np.zeros(len(x), dtype=bool), np.zeros(len(y), dtype=bool)
-    for rows, others, columns in _comparable_rows(x, y, missing):
+    for rows, others, columns in comparable_rows(x, y, missing):
         codes = np.concatenate([x[rows][:, columns], y[others][:, columns]])
         ids, _ = classes(list(codes.T), len(codes))
         mine, theirs = ids[: len(rows)], ids[len(rows) :]
@@ -46,7 +46,7 @@ def exact_matches(
     return ExactMatches(unique=unique, shown=shown, showing=showing)
 
 
-def _comparable_rows(x: Longs, y: Longs, missing: MissingCells) -> Iterator[tuple[Longs, Longs, Longs]]:
+def comparable_rows(x: Longs, y: Longs, missing: MissingCells) -> Iterator[tuple[Longs, Longs, Longs]]:
     """Rows of the two tables that can be compared on one set of columns each, and the set."""
     every = np.arange(x.shape[1])
     if missing == "equal":

@@ -1,10 +1,10 @@
-"""Distance-based record linkage (Pagliuca & Seri 1999; Domingo-Ferrer & Torra 2001)."""
+"""Distance-based record linkage (Pagliuca & Seri 1999; Domingo-Ferrer & Torra 2001; Herranz et al. 2015)."""
 
 from typing import Annotated
 
 from shoal.judges.base import by_record
 from shoal.judges.intervals import cautious_interval
-from shoal.judges.linkage import Direction, Metric, link_by_distance
+from shoal.judges.linkage import Direction, Matching, Metric, link_by_distance
 from shoal.judges.prelude import Finding, Generator, TablePair
 from shoal.risk.base import RiskMeasure
 from shoal.vocabulary.prelude import Columns, Count, Ge, OfPlan, Share, in_digits, method, quoted
@@ -13,7 +13,8 @@ from shoal.vocabulary.prelude import Columns, Count, Ge, OfPlan, Share, in_digit
 @method(
     "distance-linkage",
     title="Records found again by distance",
-    source="Pagliuca & Seri (1999); Domingo-Ferrer & Torra (2001); Abril, Navarro-Arribas & Torra (2012)",
+    source="Pagliuca & Seri (1999); Domingo-Ferrer & Torra (2001); Abril, Navarro-Arribas & Torra (2012); "
+    "Herranz, Nin, Rodriguez & Tassa (2015)",
 )
 class DistanceLinkage(RiskMeasure):
     """Share of released records whose nearest original record is the one they came from.
@@ -35,6 +36,11 @@ class DistanceLinkage(RiskMeasure):
         link more, these.
     direction
         Who is looked up where.
+    matching
+        `nearest`: each record is linked by itself. `one-to-one`: by the assignment of all records at once in which no
+        two share a link and the sum of the squared distances is least, as someone does who knows that everybody was
+        released. It often finds more, above all where little was changed. At most 4 million pairs are looked at: of
+        more than 2,000 records only some are linked, and the fewer these are the less they keep off one another.
     sample
         Attack so many records, drawn at random; by default as many as some seconds allow, which is all but in large
         tables of many columns.
@@ -49,11 +55,12 @@ class DistanceLinkage(RiskMeasure):
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     metric: Metric = "euclidean"
     direction: Direction = "released to original"
+    matching: Matching = "nearest"
     sample: Annotated[int, Ge(1)] | None = None
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.compared(pair)
-        rows, chances = link_by_distance(pair, names, self.metric, self.direction, self.sample, rng)
+        rows, chances = link_by_distance(pair, names, self.metric, self.direction, self.sample, rng, self.matching)
         candidates = len(pair.released if self.direction == "original to released" else pair.before)
         hits, trials = float(chances.sum()), len(rows)
         interval = cautious_interval(hits, trials)
@@ -69,6 +76,7 @@ class DistanceLinkage(RiskMeasure):
                 "columns": OfPlan(list(names)),
                 "metric": OfPlan(self.metric),
                 "direction": OfPlan(self.direction),
+                "matching": OfPlan(self.matching),
             },
             record_risk=by_record(pair.released, rows, chances),
         )

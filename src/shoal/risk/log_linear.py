@@ -14,8 +14,10 @@ from shoal.risk.population import sampling_weights
 from shoal.table.equal_rows import patterns
 from shoal.vocabulary.prelude import Ge, Interval, NoFigure, OfPlan, method, of_release, plural
 
+Weighting = Literal["none", "pseudo-likelihood", "offset"]
+
 MOST_CELLS = 1 << 20
-"""Cells of the table of all combinations, where pairs of columns are fitted."""
+"""Cells of the table of all combinations, where pairs of columns or offsets are fitted."""
 
 CONFIDENCE = 0.95
 
@@ -26,7 +28,7 @@ ROUNDS, CLOSE = 500, 1e-9
 @method(
     "log-linear-risk",
     title="Risk of unique records by a log-linear model",
-    source="Skinner & Holmes (1998); Skinner & Shlomo (2008)",
+    source="Skinner & Holmes (1998); Skinner & Shlomo (2008); Skinner & Vallet (2010)",
 )
 class LogLinearRisk(RiskMeasure):
     """Expected share of records that are unique in the table and matched rightly to their person in the population.
@@ -47,6 +49,12 @@ class LogLinearRisk(RiskMeasure):
     mean
         What is taken for L: the fitted sample mean divided by p (`population`), as in the sources, or the fitted
         sample mean as it is (`sample`), as sdcMicro 5.8.1 takes it: people are then too few and risks too high.
+    weighting
+        How the model sees weights that differ. `none`: it is one of the sample, fitted to counts of records; the fitted
+        mean of a cell is divided by the record's p afterwards. The others are models of the population, and right also
+        where p depends on several columns at once. `pseudo-likelihood`: fitted to sums of weights. `offset`: fitted to
+        counts of records, of which each cell expects L times its sampling fraction, records over the sum of their
+        weights (in an empty cell that of the table; Clogg & Eliason 1987). With equal weights all three agree.
     population
         Number of people in the population, all sampled with equal probability; by default the weights say.
     missing
@@ -61,6 +69,7 @@ class LogLinearRisk(RiskMeasure):
 
     effects: Literal["columns", "pairs"] = "columns"
     mean: Literal["population", "sample"] = "population"
+    weighting: Weighting = "none"
     population: Annotated[int, Ge(1)] | None = None
     missing: MissingCells | None = None
 
@@ -73,9 +82,8 @@ class LogLinearRisk(RiskMeasure):
             blank = np.column_stack([released[name].missing for name in names])
             codes = np.where(blank, -1, codes)
         unique = released.matching(names, missing) == 1
-        fitted = _by_columns(codes, unique) if self.effects == "columns" else _by_pairs(codes, unique)
         p = sampled[unique]
-        means = fitted / p if self.mean == "population" else fitted
+        means = self._means(codes, 1 / sampled, unique) * (1.0 if self.mean == "population" else p)
         others = means * (1 - p)
         alone = exp(-others)
         right = np.where(others > 0, -expm1(-others) / np.where(others > 0, others, 1.0), 1.0)
@@ -104,6 +112,17 @@ class LogLinearRisk(RiskMeasure):
             interval=Interval(low=low, high=max(high, tau2 / n), confidence=CONFIDENCE),
         )
 
+    def _means(self, codes: Longs, weights: Floats, chosen: Bools) -> Floats:
+        """L in the cells of some records."""
+        pseudo = self.weighting == "pseudo-likelihood"
+        mass = weights if pseudo else np.ones(len(weights))
+        if self.effects == "columns" and self.weighting != "offset":
+            fitted = _by_columns(codes, mass, chosen)
+        else:
+            offset = weights if self.weighting == "offset" else None
+            fitted = _by_table(codes, mass, offset, chosen, 1 if self.effects == "columns" else 2)
+        return fitted if self.weighting != "none" else fitted * weights[chosen]
+
     def _fractions(self, released: Records) -> Floats:
         """Shape (n,); with what probability each record was sampled."""
         if self.population is not None:
@@ -116,27 +135,36 @@ class LogLinearRisk(RiskMeasure):
         return 1 / np.maximum(weights, 1.0)
 
 
-def _by_columns(codes: Longs, chosen: Bools) -> Floats:
-    """Fitted means of the cells of some records under independence: n times the product of their shares."""
-    out = np.full(int(chosen.sum()), float(len(codes)))
+def _by_columns(codes: Longs, mass: Floats, chosen: Bools) -> Floats:
+    """Fitted means of the cells of some records under independence: the whole mass times the product of its shares."""
+    out = np.full(int(chosen.sum()), float(mass.sum()))
     for column in codes.T:
-        shares = np.bincount(column[column >= 0]) / max(1, int((column >= 0).sum()))
-        out *= np.where(column[chosen] >= 0, shares[np.maximum(column[chosen], 0)], 1.0)
+        known = column >= 0
+        shares = np.bincount(column[known], mass[known]) / max(float(mass[known].sum()), 1.0)
+        out *= np.where(known[chosen], shares[np.maximum(column[chosen], 0)], 1.0)
     return out
 
 
-def _by_pairs(codes: Longs, chosen: Bools) -> Floats:
-    """The same where all pairs of columns have their margins; a missing cell sums over what it may be."""
+def _by_table(codes: Longs, mass: Floats, weights: Floats | None, chosen: Bools, order: int) -> Floats:
+    """The same where all sets of so many columns have their margins; a missing cell sums over what it may be.
+
+    `weights`, shape (n,): make the sampling fractions of the cells an offset of the model; what returns are then means
+    of the population.
+    """
     shape = tuple(int(column.max(initial=-1)) + 1 for column in codes.T)
-    if np.prod(shape, dtype=np.float64) > MOST_CELLS:
+    cells = np.prod(shape, dtype=np.float64)
+    if cells > MOST_CELLS:
         raise NoFigure(
-            f"The quasi-identifiers have {np.prod(shape, dtype=np.float64):,.0f} combinations; pairs are fitted in "
-            f"tables of at most {MOST_CELLS:,}. Take effects: columns, or fewer or coarser columns."
+            f"The quasi-identifiers have {cells:,.0f} combinations; pairs and offsets are fitted in tables of at most "
+            f"{MOST_CELLS:,}. Take effects: columns without an offset, or fewer or coarser columns."
         )
     complete = (codes >= 0).all(axis=1)
     if not complete.any():
-        raise NoFigure("Every record lacks a cell of a quasi-identifier, so pairs of columns cannot be fitted.")
-    table = _fitted(_counts(codes[complete], shape)) * (len(codes) / complete.sum())
+        raise NoFigure("Every record lacks a cell of a quasi-identifier, so the model cannot be fitted.")
+    whole = codes[complete]
+    counts = _counts(whole, mass[complete], shape)
+    start = np.ones(shape) if weights is None else _sampling(whole, weights[complete], shape)
+    table = _fitted(counts, order, start) / start * (mass.sum() / mass[complete].sum())
     asked = codes[chosen]
     out = np.empty(len(asked))
     for blank, rows in patterns(asked < 0):
@@ -145,18 +173,28 @@ def _by_pairs(codes: Longs, chosen: Bools) -> Floats:
     return out
 
 
-def _counts(codes: Longs, shape: tuple[int, ...]) -> Floats:
+def _counts(codes: Longs, mass: Floats, shape: tuple[int, ...]) -> Floats:
     flat = np.ravel_multi_index(tuple(codes.T), shape)
-    return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+    return np.asarray(np.bincount(flat, mass, minlength=int(np.prod(shape))).reshape(shape), dtype=np.float64)
 
 
-def _fitted(counts: Floats) -> Floats:
-    """Iterative proportional fitting (Deming & Stephan 1940) of the margins of all pairs of axes."""
+def _sampling(codes: Longs, weights: Floats, shape: tuple[int, ...]) -> Floats:
+    """Sampling fractions of the cells: records over the sum of their weights; an empty cell has the table's."""
+    records, people = _counts(codes, np.ones(len(codes)), shape), _counts(codes, weights, shape)
+    fractions = np.full(shape, len(codes) / weights.sum())
+    np.divide(records, people, out=fractions, where=people > 0)
+    return fractions
+
+
+def _fitted(counts: Floats, order: int, start: Floats) -> Floats:
+    """Iterative proportional fitting (Deming & Stephan 1940) of the margins of all sets of so many axes.
+
+    `start`: exponential of the model's offset.
+    """
     axes = range(counts.ndim)
-    pairs: list[tuple[int, ...]] = [*combinations(axes, 2)] or [(0,)]
-    others = [tuple(a for a in axes if a not in pair) for pair in pairs]
+    others = [tuple(a for a in axes if a not in kept) for kept in combinations(axes, min(order, counts.ndim))]
     margins = [counts.sum(axis=rest, keepdims=True) for rest in others]
-    table = np.full(counts.shape, counts.sum() / counts.size)
+    table: Floats = start * (counts.sum() / start.sum())
     for _ in range(ROUNDS):
         worst = 0.0
         for rest, margin in zip(others, margins):
