@@ -39,15 +39,20 @@ ask
     takes by bisection.
 aggregate
     What is to be least: 0, the sum of all cells' losses; 1, the sum over the columns of log(1 + mean loss); 2, the columns'
-    mean losses compared in falling order; 3, the mean over the records of the share of the table that their class holds,
-    `weights[0]` times, of suppressed records that and `weights[1]` of the rest; 4, the size of the average class as a share
-    of the table, where all suppressed records make one more. For 3 and 4 no cell's loss counts.
+    mean losses compared in falling order; 3, the sum of losses, where a cell of a dropped record loses what its label does
+    and `dropped` times the logarithm of the dropped records over those of them with its label; 4, the mean over the
+    records of the share of the table that their class holds, `weights[0]` times, of dropped records that and `weights[1]`
+    of the rest; 5, the size of the average class as a share of the table, where all dropped records make one more. For 4
+    and 5 no cell's loss counts.
+average
+    Largest average of 1 / size of its class over the records that are left; without requirements or populations only.
+    Where it is exceeded, the smallest classes are suppressed, as few as it takes.
 most_nodes, most_cells
     After so many the search goes on in a thinned lattice, with as many again, and among the neighbours of the best node;
     the bound is that of the first part.)";
 
 auto best_node(const RecodingTable& table, std::int64_t k, const Check& required, const std::vector<Matrix>& dropped, std::int64_t most,
-               const std::optional<std::vector<PeopleLimits>>& populations, Asked ask, int aggregate, std::pair<double, double> weights,
+               const std::optional<std::vector<PeopleLimits>>& populations, Asked ask, int aggregate, std::pair<double, double> weights, double average,
                std::int64_t most_nodes, std::int64_t most_cells, Listener listener) {
   Progress progress(listener);
   double nodes = 1;
@@ -58,7 +63,7 @@ auto best_node(const RecodingTable& table, std::int64_t k, const Check& required
   std::vector<const double*> losses;
   for (const Matrix& column : dropped) losses.push_back(column.data());
   Objective objective(table.hierarchies, table.combinations, static_cast<Aggregate>(aggregate), std::move(losses), weights.first, weights.second);
-  FullDomain search(table, table.rows(), k, check, std::move(objective), most, std::move(limits), std::move(ask));
+  FullDomain search(table, table.rows(), k, check, std::move(objective), most, std::move(limits), average, std::move(ask));
   bool finished = false;
   {
     nb::gil_scoped_release unlocked;
@@ -82,7 +87,7 @@ static const Kernel kernel([](nb::module_& m) {
       .def_ro("finished", &BestNode::finished, "True if the search came to its end.")
       .def_ro("looked", &BestNode::looked, "Nodes at which classes were formed.");
   m.def("best_node", &best_node, "table"_a, "k"_a, "check"_a, nb::kw_only(), "dropped"_a, "most"_a,
-        "populations"_a.none() = nb::none(), "ask"_a.none() = nb::none(), "aggregate"_a = 0, "weights"_a = std::pair(1.0, 1.0), "most_nodes"_a = kMostNodes, "most_cells"_a = kMostCells,
+        "populations"_a.none() = nb::none(), "ask"_a.none() = nb::none(), "aggregate"_a = 0, "weights"_a = std::pair(1.0, 1.0), "average"_a = 1.0, "most_nodes"_a = kMostNodes, "most_cells"_a = kMostCells,
         "progress"_a.none() = nb::none(), kBestNode);
 });
 

@@ -22,6 +22,8 @@
 //
 // Of nodes that lose the same, that of the lowest levels is kept.
 //
+// An average risk is kept by suppressing the smallest classes, as few as it takes, and prunes as k does.
+//
 // Requirements on the whole table are asked of the caller, for nodes that would be the best so far only. Where they do not
 // hold and records may be suppressed, the smallest classes are, as few as it takes.
 #pragma once
@@ -52,9 +54,9 @@ class FullDomain {
  public:
   // `most`: records that may be suppressed. `ask` is called with levels.
   FullDomain(const RecodingTable& table, const std::int32_t* row_of, std::int64_t k, const RequirementCheck& check, Objective objective,
-             std::int64_t most, std::vector<Population> populations, nb::object ask)
+             std::int64_t most, std::vector<Population> populations, double average, nb::object ask)
       : populations_(std::move(populations)), hierarchies_(table.hierarchies), rows_(table.combinations), k_(k), check_(check), objective_(std::move(objective)),
-        most_(most), ask_(std::move(ask)), nobody_asks_(ask_.is_none()), classing_(hierarchies_, rows_), order_(objective_.order(objective_.steps())) {
+        most_(most), average_(average), ask_(std::move(ask)), nobody_asks_(ask_.is_none()), classing_(hierarchies_, rows_), order_(objective_.order(objective_.steps())) {
     for (std::size_t r = 0; r < rows_.m; ++r) all_.push_back(static_cast<std::int32_t>(r));
     if (check_.columns() > 0) {
       members_.resize(rows_.m);
@@ -231,8 +233,9 @@ class FullDomain {
       open_groups(kept);
       dropped += suppress_failing(kept, [&](std::size_t c) { return groups_[c].excess; });
     }
+    dropped += suppress_risky(node, kept);
     if (dropped > most_) {
-      if (most_ == 0) rule_out(node);
+      if (most_ == 0 || average_ < 1) rule_out(node);
       return false;
     }
     if (check_.columns() > 0 && dropped > 0) {
@@ -252,13 +255,7 @@ class FullDomain {
   // the ones that it adds least to the loss of; whether the node then is best.
   bool suppress_small(const Levels& node, const std::vector<char>& kept, std::int64_t dropped) {
     if (nobody_asks_) return false;
-    std::vector<double> added(sizes_.size());  // to the loss by suppressing each class
-    for (std::size_t r = 0; r < rows_.m; ++r)
-      added[static_cast<std::size_t>(ids_[r])] += static_cast<double>(rows_.counts[r]) * objective_.added(node, r);
-    std::vector<std::tuple<std::int64_t, double, std::size_t>> order;
-    for (std::size_t c = 0; c < sizes_.size(); ++c)
-      if (kept[c] && sizes_[c] > 0) order.emplace_back(sizes_[c], added[c], c);
-    std::sort(order.begin(), order.end());
+    const auto order = by_size(node, kept);
     std::size_t most = 0;  // classes that may be suppressed
     for (; most < order.size() && (dropped += std::get<0>(order[most])) <= most_; ++most) {
     }
@@ -273,6 +270,33 @@ class FullDomain {
     if (high == 0 || !keep_if_allowed(node, without(high), loss(high))) return false;
     least_of(1, high, [&](std::size_t count) { return keep_if_allowed(node, without(count), loss(count)); });
     return true;
+  }
+
+  // Size, what suppressing it adds to the loss, and number of every class that is kept, in this order.
+  std::vector<std::tuple<std::int64_t, double, std::size_t>> by_size(const Levels& node, const std::vector<char>& kept) const {
+    std::vector<double> added(sizes_.size());
+    for (std::size_t r = 0; r < rows_.m; ++r)
+      added[static_cast<std::size_t>(ids_[r])] += static_cast<double>(rows_.counts[r]) * objective_.added(node, r);
+    std::vector<std::tuple<std::int64_t, double, std::size_t>> order;
+    for (std::size_t c = 0; c < sizes_.size(); ++c)
+      if (kept[c] && sizes_[c] > 0) order.emplace_back(sizes_[c], added[c], c);
+    std::sort(order.begin(), order.end());
+    return order;
+  }
+
+  // Suppress the smallest classes until classes over records, the average risk, is small enough; the records in them. What
+  // suffices at a node does above it: no more classes are left there when those are suppressed that were only made of it.
+  std::int64_t suppress_risky(const Levels& node, std::vector<char>& kept) const {
+    if (average_ >= 1) return 0;
+    const auto order = by_size(node, kept);
+    std::int64_t records = 0, dropped = 0;
+    for (const auto& [size, added, c] : order) records += size;
+    for (std::size_t o = 0; o < order.size(); ++o) {
+      if (static_cast<double>(order.size() - o) <= average_ * static_cast<double>(records - dropped) / kRounding) break;
+      kept[std::get<2>(order[o])] = 0;
+      dropped += std::get<0>(order[o]);
+    }
+    return dropped;
   }
 
   // The least number from `low` on of which something holds that holds of all above it, and of `high`.
@@ -383,6 +407,7 @@ class FullDomain {
   const RequirementCheck& check_;
   Objective objective_;
   std::int64_t most_;
+  double average_;  // largest average risk
   nb::object ask_;
   bool nobody_asks_;
   Classing classing_;

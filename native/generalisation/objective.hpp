@@ -1,9 +1,12 @@
 // What a full-domain search loses least of, as numbers that are compared one after the other.
 //
 // A cell has two losses at a level: that of its label, and, no less, that of being dropped with its record. Their sum is
-// the objective; or of the columns' mean losses x_j
+// the objective, or of the columns' mean losses x_j:
 // - the geometric mean of 1 + x_j, under which one column that loses much counts less than in the mean;
-// - their rank: the greatest is compared first, then the next greatest, so that no column loses more than it must.
+// - their rank: the greatest is compared first, then the next greatest, so that no column loses more than it must;
+// - or their sum, but for entropies: a dropped cell loses what its label does and so many times the logarithm of the dropped
+//   records over those of them that have the label, which it hides among (chained).
+//
 // Or not the labels count but the classes they make:
 // - discernibility (Bayardo & Agrawal 2005): a record loses the share of the table that its class holds, w times that
 //   where it is kept, and where it is dropped s of what is left of the whole on top;
@@ -19,12 +22,13 @@
 
 namespace shoal {
 
-enum class Aggregate { kMean, kGeometricMean, kRank, kDiscernibility, kClassSize };
+enum class Aggregate { kMean, kGeometricMean, kRank, kChained, kDiscernibility, kClassSize };
 using Score = std::vector<double>;
 
 class Objective {
  public:
-  // `dropped[j]`: what a dropped cell of column j loses, as the hierarchies' losses; `kept` and `lost`: w and s.
+  // `dropped[j]`: what a dropped cell of column j loses, as the hierarchies' losses; chained: how many times the logarithm.
+  // `kept` and `lost`: w and s.
   Objective(const Hierarchies& hierarchies, const Combinations& rows, Aggregate aggregate, std::vector<const double*> dropped, double kept, double lost)
       : hierarchies_(hierarchies), rows_(rows), aggregate_(aggregate), dropped_(std::move(dropped)), kept_(kept), lost_(lost), steps_(rows.mean_losses(hierarchies)) {
     for (std::size_t r = 0; r < rows.m; ++r) records_ += static_cast<double>(rows.counts[r]);
@@ -44,7 +48,7 @@ class Objective {
   // The least first number of a node with such a place in the order.
   double of_order(double place) const {
     if (of_classes()) return exponential(place) * (aggregate_ == Aggregate::kDiscernibility ? kept_ : 1.0);
-    return aggregate_ == Aggregate::kMean ? place * records_ : place;
+    return summed() ? place * records_ : place;
   }
 
   // What no node from this one up goes below.
@@ -67,12 +71,13 @@ class Objective {
     for (std::size_t r = 0; r < rows_.m; ++r) {
       const bool stays = kept[static_cast<std::size_t>(ids[r])] != 0;
       const auto count = static_cast<double>(rows_.counts[r]);
-      if (aggregate_ == Aggregate::kMean)
+      if (summed())
         sum += count * loss(node, r, stays);
       else
         for (std::size_t j = 0; j < node.size(); ++j) columns[j] += count * cell(node, r, j, stays) / records_;
     }
-    if (aggregate_ == Aggregate::kMean) return {sum};
+    if (aggregate_ == Aggregate::kChained) sum += among_dropped(node, ids, kept);
+    if (summed()) return {sum};
     if (aggregate_ == Aggregate::kRank) return ranked(std::move(columns));
     for (const double mean : columns) sum += logarithm_above_one(mean);
     return {sum};
@@ -82,6 +87,8 @@ class Objective {
   double added(const Levels& node, std::size_t r) const { return of_classes() ? 0.0 : loss(node, r, false) - loss(node, r, true); }
 
  private:
+  bool summed() const { return aggregate_ == Aggregate::kMean || aggregate_ == Aggregate::kChained; }
+
   double loss(const Levels& node, std::size_t r, bool stays) const {
     double sum = 0;
     for (std::size_t j = 0; j < node.size(); ++j) sum += cell(node, r, j, stays);
@@ -90,8 +97,25 @@ class Objective {
 
   double cell(const Levels& node, std::size_t r, std::size_t j, bool stays) const {
     const std::int32_t leaf = rows_.row(r)[j];
-    if (stays) return hierarchies_.loss(j, node[j], leaf);
+    if (stays || aggregate_ == Aggregate::kChained) return hierarchies_.loss(j, node[j], leaf);
     return dropped_[j][static_cast<std::size_t>(node[j]) * static_cast<std::size_t>(hierarchies_.leaves(j)) + static_cast<std::size_t>(leaf)];
+  }
+
+  // What hiding the labels of the dropped records among each other costs.
+  double among_dropped(const Levels& node, const std::vector<std::int32_t>& ids, const std::vector<char>& kept) const {
+    double sum = 0;
+    for (std::size_t j = 0; j < node.size(); ++j) {
+      std::vector<double> with(static_cast<std::size_t>(hierarchies_.leaves(j)), 0.0);
+      double dropped = 0;
+      for (std::size_t r = 0; r < rows_.m; ++r) {
+        if (kept[static_cast<std::size_t>(ids[r])]) continue;
+        with[static_cast<std::size_t>(hierarchies_.label(j, node[j], rows_.row(r)[j]))] += static_cast<double>(rows_.counts[r]);
+        dropped += static_cast<double>(rows_.counts[r]);
+      }
+      for (const double records : with)
+        if (records > 0) sum += dropped_[j][0] * records * logarithm(dropped / records);
+    }
+    return sum;
   }
 
   double of(const std::vector<std::int64_t>& sizes, const std::vector<char>& kept) const {

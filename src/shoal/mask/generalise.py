@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.kernels.generalisation import MOST_NODES
 from shoal.mask._generalisation.labels import Labels, nodes, tight
-from shoal.mask._generalisation.objective import BALANCED, Objective, OfClasses, OfColumns
+from shoal.mask._generalisation.objective import BALANCED, Objective, OfColumns, OfTable
 from shoal.mask._generalisation.requirements import Requirements
 from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, lower_bound_of_tight
 from shoal.mask._generalisation.task import Loss, Range, Recoding, Task
@@ -58,7 +58,8 @@ class Generalise(Mask):
         v leaves loses (u - 1) / (v - 1) (Xu et al. 2006). `precision`: a cell at level l of h loses l / h (Sweeney
         2002). `entropy`: a cell whose label N of the n records bear, and whose value f bear, loses log(N / f) / log n
         (Gionis & Tassa 2009). Every cell of a dropped record loses 1; columns count by their weight. In full-domain
-        search also `discernibility`, the share of the records that a record cannot be told from, which for a dropped one
+        search also `chained-entropy`, where a dropped cell loses what its label does and log(D / d) / log n for the d of the
+        D dropped records that have it, over 2; `discernibility`, the share of the records that a record cannot be told from, which for a dropped one
         is all of them (Bayardo & Agrawal 2005), and `average-class-size`, the size of the average class as a share of the
         records, the dropped ones making one more class (LeFevre et al. 2006).
     aggregate
@@ -101,7 +102,7 @@ class Generalise(Mask):
     requirements: tuple[Required, ...] = ()
     suppression: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
     recoding: Literal["full-domain", "local"] = "full-domain"
-    loss: Loss | OfClasses = "ncp"
+    loss: Loss | OfTable = "ncp"
     aggregate: OfColumns = "mean"
     gs_factor: Annotated[float, Ge(0), Le(1), Setting()] = BALANCED
     target: Annotated[str | None, ColumnName()] = None
@@ -119,13 +120,15 @@ class Generalise(Mask):
                 f"generalise: recoding: local and labels: tight lose the mean of ncp, precision or entropy; got "
                 f"{objective}. Give recoding: full-domain and labels: nodes."
             )
-        if objective.of_classes and self.aggregate != "mean":
-            raise ParameterError(f"generalise: {self.loss} is of no column; leave aggregate out.")
-        if objective.aggregate == "average-class-size" and self.gs_factor != BALANCED:
-            raise ParameterError("generalise: average-class-size counts classes; leave gs_factor out.")
+        if not objective.of_cells and self.aggregate != "mean":
+            raise ParameterError(f"generalise: {self.loss} is of the whole table; leave aggregate out.")
+        if objective.aggregate in ("average-class-size", "chained-entropy") and self.gs_factor != BALANCED:
+            raise ParameterError(f"generalise: {self.loss} has a price of dropping of its own; leave gs_factor out.")
 
     @property
     def _objective(self) -> Objective:
+        if self.loss == "chained-entropy":
+            return Objective(cells="entropy", aggregate=self.loss, gs_factor=self.gs_factor)
         if self.loss == "discernibility" or self.loss == "average-class-size":
             return Objective(aggregate=self.loss, gs_factor=self.gs_factor)
         return Objective(cells=self.loss, aggregate=self.aggregate, gs_factor=self.gs_factor)

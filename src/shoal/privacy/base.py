@@ -165,6 +165,11 @@ class PrivacyModel(ABC):
         or it cannot be said class by class."""
         return None
 
+    @property
+    def largest_average_risk(self) -> float | None:
+        """Largest mean over the records of 1 over the size of their class, where this is all that is required."""
+        return None
+
     def on_counts(self, counts: ClassCounts) -> Verdict | None:
         """The verdict on the cells as they stand where all that matters is how many records share them; None where more
         does. Missing cells count as cells of their own.

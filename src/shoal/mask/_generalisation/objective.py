@@ -4,6 +4,9 @@ A cell that is released loses w times what its label loses; one that is dropped 
 and s of the rest of the cell. A generalisation-suppression factor f sets both, as in ARX: w = min(1, 2 - 2 f) and
 s = min(1, 2 f). By `ncp` a label of u of the v leaves then loses w (u - 1) / (v - w).
 
+`chained-entropy` charges a dropped cell for its label, and for hiding the label among the dropped records: log(D / d) where
+d of these D have it, over log n (non-uniform entropy as ARX reckons it). Half of the mean is reported, to be 1 at most.
+
 Two objectives look at classes alone. `discernibility` (Bayardo & Agrawal 2005, over the square of the n records): a
 record in a class of c loses w c / n, and where it is dropped c / n and s of the rest. `average-class-size` (LeFevre et
 al. 2006, over n): 1 over the number of classes, all dropped records being one.
@@ -14,14 +17,14 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.kernels.elementary import expm1
+from shoal.kernels.elementary import expm1, log
 from shoal.kernels.generalisation import Ladder
 from shoal.mask._generalisation.task import Column, Loss, Recoding, Task
 from shoal.table.prelude import Floats
 
 OfColumns = Literal["mean", "geometric-mean", "rank"]
-OfClasses = Literal["discernibility", "average-class-size"]
-AGGREGATES = ("mean", "geometric-mean", "rank", "discernibility", "average-class-size")
+OfTable = Literal["chained-entropy", "discernibility", "average-class-size"]
+AGGREGATES = ("mean", "geometric-mean", "rank", "chained-entropy", "discernibility", "average-class-size")
 """In the kernel's numbers."""
 
 BALANCED = 0.5
@@ -33,7 +36,7 @@ class Objective:
     """What is to be least; of classes, no cell counts."""
 
     cells: Loss = "ncp"
-    aggregate: OfColumns | OfClasses = "mean"
+    aggregate: OfColumns | OfTable = "mean"
     gs_factor: float = BALANCED
 
     @property
@@ -44,6 +47,11 @@ class Objective:
     @property
     def of_classes(self) -> bool:
         return self.aggregate in ("discernibility", "average-class-size")
+
+    @property
+    def of_cells(self) -> bool:
+        """True if it is known from the mean loss of every column."""
+        return self.aggregate in ("mean", "geometric-mean", "rank")
 
     @property
     def number(self) -> int:
@@ -57,7 +65,7 @@ class Objective:
 
     def __str__(self) -> str:
         parts = [
-            *([] if self.of_classes else [self.cells]),
+            *([] if self.of_classes or self.aggregate == "chained-entropy" else [self.cells]),
             *([] if self.aggregate == "mean" else [self.aggregate]),
             *([] if self.gs_factor == BALANCED else [f"gs_factor {self.gs_factor:g}"]),
         ]
@@ -82,6 +90,8 @@ class Objective:
         v = len(column.paths)
         scale = released * (v - 1) / (v - released) if self.cells == "ncp" and released < 1 else released
         weight = column.weight
+        if self.aggregate == "chained-entropy":
+            lost = np.full_like(loss, 1 / log(max(task.records, 2)))
         if self.aggregate == "rank":
             weight /= max(column.weight for column in task.columns)
         return loss * scale * weight, lost * weight
@@ -98,4 +108,6 @@ class Objective:
         """Loss in [0, 1], by rank that of the column that loses most, from the first number of the kernel's."""
         if self.aggregate == "geometric-mean":
             return float(expm1(total / len(task.columns)))
-        return total / (task.records * task.whole) if self.aggregate == "mean" else total
+        if self.aggregate in ("mean", "chained-entropy"):
+            return total / (task.records * task.whole) / (1 if self.aggregate == "mean" else 2)
+        return total

@@ -56,7 +56,12 @@ def full_domain(
     table, people = task.with_ladders(objective.ladders(task)), list[People]()
     if by_class:
         table, people = task.with_people(table, [limits for _, limits in by_class])
-    models = [model for model in required.of_table if all(model is not other for other, _ in by_class)]
+    known = [model for model, _ in by_class]
+    average = 1.0
+    if task.apart is None and not by_class and not len(required.check.bins):
+        known += [model for model, _ in required.of_risk]
+        average = min((largest for _, largest in required.of_risk), default=1.0)
+    models = [model for model in required.of_table if all(model is not other for other in known)]
 
     def ask(levels: list[int], formed: Ints) -> int:
         few = required.broken_by_counts(_released(task, table, levels, formed), table.rows)
@@ -74,6 +79,7 @@ def full_domain(
         ask=ask if models else None,
         aggregate=objective.number,
         weights=objective.weights,
+        average=average,
         most_nodes=most_nodes,
         progress=progress,
     )
@@ -93,7 +99,7 @@ def full_domain(
     }
     if objective.plain:
         return replace(recoding, facts=facts)
-    if not objective.of_classes:
+    if objective.of_cells:
         facts["losses of the columns"] = OfOriginal(objective.of_columns(task, recoding))
     return replace(recoding, facts=facts, loss=objective.of_total(task, best.loss))
 
