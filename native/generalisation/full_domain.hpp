@@ -1,4 +1,4 @@
-// Full-domain generalisation: the node of the lattice with the least loss.
+// Full-domain generalisation: the node of the lattice with the least loss (objective.hpp).
 //
 // One node holds for the whole table; classes of fewer than k records, or that do not satisfy the requirement, are
 // suppressed, up to a number of records. What prunes the search and keeps it exact:
@@ -8,6 +8,8 @@
 //   no worse than the worse of the two; where records may be suppressed, only k rules out others.
 // - A node's mean loss without suppression bounds its loss, and that of every node above it, from below and costs no look at
 //   the records. Nodes are met in the order of that bound, and the search ends when the bound reaches the best loss found.
+// - Of an objective that counts classes, a node that has been looked at bounds those above it: if it could not be best with
+//   nothing suppressed, none of them can.
 //
 // A node that is not yet ruled out starts a chain to the top, along which a binary search finds where nodes become feasible
 // (Kohlmayer et al. 2012, Flash): that rules out much at once and finds good nodes early, so that a search which is stopped
@@ -20,6 +22,8 @@
 //
 // Of nodes that lose the same, that of the lowest levels is kept.
 //
+// An average risk is kept by suppressing the smallest classes, as few as it takes, and prunes as k does.
+//
 // Requirements on the whole table are asked of the caller, for nodes that would be the best so far only. Where they do not
 // hold and records may be suppressed, the smallest classes are, as few as it takes.
 #pragma once
@@ -29,6 +33,7 @@
 
 #include "core/progress.hpp"
 #include "generalisation/classing.hpp"
+#include "generalisation/objective.hpp"
 #include "generalisation/population.hpp"
 #include "generalisation/recoding_table.hpp"
 #include "generalisation/thinned.hpp"
@@ -42,20 +47,17 @@ enum class Answer { kYes = 1, kNo = 0, kNoneBelow = -1 };
 struct Outcome {
   Levels levels;
   std::vector<std::int32_t> classes;                       // of each combination, -1 where it is suppressed
-  double loss = std::numeric_limits<double>::infinity();  // sum over all records
+  Score loss;                                              // nothing where no node was allowed
 };
 
 class FullDomain {
  public:
-  // `suppressed`: what a suppressed record of each combination loses; `most`: how many may be. `ask` is called with levels.
-  FullDomain(const RecodingTable& table, const std::int32_t* row_of, std::int64_t k, const RequirementCheck& check, const double* suppressed,
-             std::int64_t most, std::vector<Population> populations, nb::object ask)
-      : populations_(std::move(populations)), hierarchies_(table.hierarchies), rows_(table.combinations), k_(k), check_(check), suppressed_(suppressed), most_(most),
-        ask_(std::move(ask)), nobody_asks_(ask_.is_none()), classing_(hierarchies_, rows_), means_(rows_.mean_losses(hierarchies_)), order_(means_) {
-    for (std::size_t r = 0; r < rows_.m; ++r) {
-      all_.push_back(static_cast<std::int32_t>(r));
-      records_ += static_cast<double>(rows_.counts[r]);
-    }
+  // `most`: records that may be suppressed. `ask` is called with levels.
+  FullDomain(const RecodingTable& table, const std::int32_t* row_of, std::int64_t k, const RequirementCheck& check, Objective objective,
+             std::int64_t most, std::vector<Population> populations, double average, nb::object ask)
+      : populations_(std::move(populations)), hierarchies_(table.hierarchies), rows_(table.combinations), k_(k), check_(check), objective_(std::move(objective)),
+        most_(most), average_(average), ask_(std::move(ask)), nobody_asks_(ask_.is_none()), classing_(hierarchies_, rows_), order_(objective_.order(objective_.steps())) {
+    for (std::size_t r = 0; r < rows_.m; ++r) all_.push_back(static_cast<std::int32_t>(r));
     if (check_.columns() > 0) {
       members_.resize(rows_.m);
       for (std::size_t i = 0; i < table.records(); ++i) members_[static_cast<std::size_t>(row_of[i])].push_back(static_cast<std::int32_t>(i));
@@ -65,7 +67,7 @@ class FullDomain {
   // Returns whether the search came to its end. `nodes`: all of the lattice; `most_cells`: looked at, as many as it takes.
   bool search(std::int64_t most_nodes, std::int64_t most_cells, double nodes, Progress& progress) {
     const Budget whole{most_nodes, most_cells};
-    for (std::int64_t met = 0; !order_.done() && !reached(order_.loss()); ++met) {
+    for (std::int64_t met = 0; !order_.done() && !all_reached(order_); ++met) {
       if (spent(whole) || order_.waiting() >= kMostWaiting) {
         search_thinned(most_nodes, most_cells, progress);
         return false;
@@ -78,14 +80,27 @@ class FullDomain {
 
   Outcome& best() { return best_; }
   std::int64_t looked() const { return looked_; }
-  // No node, seen or not, loses less than this, sum over all records.
-  double bound() const { return order_.done() ? best_.loss : std::min(best_.loss, order_.loss() * records_); }
+  double loss() const { return best_.loss.empty() ? std::numeric_limits<double>::infinity() : best_.loss.front(); }
+  // No node, seen or not, loses less than this.
+  double bound() const { return order_.done() ? loss() : std::min(loss(), objective_.of_order(order_.loss())); }
 
  private:
   static constexpr std::size_t kMostWaiting = 3'000'000;  // nodes waiting in the order take some 100 bytes each
   static constexpr double kRounding = 1 - 1e-12;       // forgiven when a bound is compared with a loss
 
-  bool reached(double mean) const { return mean * records_ * kRounding >= best_.loss; }
+  // Whether no node of such a bound, which may be the first numbers of one, is better than the best.
+  bool reached(const Score& bound) const {
+    if (best_.loss.empty()) return false;
+    const std::size_t last = bound.size() - 1;
+    for (std::size_t i = 0; i < last; ++i) {
+      if (bound[i] * kRounding > best_.loss[i]) return true;
+      if (bound[i] < best_.loss[i] * kRounding) return false;
+    }
+    const double rounded = bound[last] * kRounding;
+    return bound.size() == best_.loss.size() ? rounded >= best_.loss[last] : rounded > best_.loss[last];
+  }
+
+  bool all_reached(const NodeOrder& order) const { return reached({objective_.of_order(order.loss())}); }
 
   // How far a search may go: until so many nodes and cells have been looked at.
   struct Budget {
@@ -95,14 +110,14 @@ class FullDomain {
   bool spent(const Budget& budget) const { return looked_ >= budget.looked || cells_ >= budget.cells; }
 
   void meet(const Levels& node) {
-    if (!ruled_out(node) && seen_.count(node) == 0) follow_chain(node);
+    if (!ruled_out(node) && seen_.count(node) == 0 && !reached(objective_.bound(node))) follow_chain(node);
   }
 
   void search_thinned(std::int64_t most_nodes, std::int64_t most_cells, Progress& progress) {
     const double cells = static_cast<double>(rows_.m * rows_.q);
-    const Thinned thin(means_, std::min(static_cast<double>(most_nodes), static_cast<double>(most_cells) / cells));
+    const Thinned thin(objective_.steps(), std::min(static_cast<double>(most_nodes), static_cast<double>(most_cells) / cells));
     const Budget more{looked_ + most_nodes, cells_ + most_cells};
-    for (NodeOrder order(thin.means()); !order.done() && !reached(order.loss()) && !spent(more);) {
+    for (NodeOrder order = objective_.order(thin.means()); !order.done() && !all_reached(order) && !spent(more);) {
       const bool met = order.loss() < order_.loss();
       const Levels node = thin.levels(order.next());
       if (!met) meet(node);
@@ -122,7 +137,7 @@ class FullDomain {
         --node[j];
         if (i != j && node[i] == hierarchies_.height(i)) continue;
         if (i != j) ++node[i];
-        if (!reached(order_.loss_of(node))) feasible(node);
+        if (!reached(objective_.bound(node))) feasible(node);
         progress.look(1.0);
       }
     }
@@ -147,14 +162,14 @@ class FullDomain {
 
   // Append the successor of least mean loss that could still be best.
   bool up(Levels node, std::vector<Levels>& chain) const {
-    double least = std::numeric_limits<double>::infinity();
+    Score least;
     std::size_t best = node.size();
     for (std::size_t j = 0; j < node.size(); ++j) {
       if (node[j] == hierarchies_.height(j)) continue;
       ++node[j];
-      const double loss = order_.loss_of(node);
+      const Score loss = objective_.bound(node);
       --node[j];
-      if (!reached(loss) && loss < least) least = loss, best = j;
+      if (!reached(loss) && (best == node.size() || loss < least)) least = loss, best = j;
     }
     if (best == node.size()) return false;
     ++node[best];
@@ -183,7 +198,9 @@ class FullDomain {
     tops_.push_back(node);
   }
 
+  // Whether a node keeps what is required, as far as is known: one above a node that no node above can be best is said to.
   bool feasible(const Levels& node) {
+    if (std::any_of(bottoms_.begin(), bottoms_.end(), [&](const Levels& bottom) { return below(bottom, node); })) return true;
     if (ruled_out(node)) return false;
     const auto place = seen_.find(node);
     if (place != seen_.end()) return place->second;
@@ -196,6 +213,10 @@ class FullDomain {
 
   bool look(const Levels& node) {
     classing_.classes(node, all_, ids_, sizes_);
+    if (objective_.of_classes() && reached(objective_.at(node, ids_, sizes_, std::vector<char>(sizes_.size(), 1)))) {
+      bottoms_.push_back(node);
+      return true;
+    }
     count_people();
     std::vector<char> kept(sizes_.size());
     std::int64_t dropped = 0;
@@ -212,70 +233,86 @@ class FullDomain {
       open_groups(kept);
       dropped += suppress_failing(kept, [&](std::size_t c) { return groups_[c].excess; });
     }
+    dropped += suppress_risky(node, kept);
     if (dropped > most_) {
-      if (most_ == 0) rule_out(node);
+      if (most_ == 0 || average_ < 1) rule_out(node);
       return false;
     }
     if (check_.columns() > 0 && dropped > 0) {
-      if (!better(node, loss_of(node, kept))) return true;
+      if (!better(node, objective_.at(node, ids_, sizes_, kept))) return true;
       dropped += suppress_beside_rest(kept, most_ - dropped);
       if (dropped > most_) return false;
     }
-    const double loss = loss_of(node, kept);
-    return !better(node, loss) || keep_if_allowed(node, kept, loss) || (most_ > 0 && suppress_small(node, kept, dropped, loss));
+    const Score loss = objective_.at(node, ids_, sizes_, kept);
+    return !better(node, loss) || keep_if_allowed(node, kept, loss) || (most_ > 0 && suppress_small(node, kept, dropped));
   }
 
-  // Sum over all records, of which those in classes that are not kept are suppressed.
-  double loss_of(const Levels& node, const std::vector<char>& kept) const {
-    double loss = 0;
-    for (std::size_t r = 0; r < rows_.m; ++r)
-      loss += static_cast<double>(rows_.counts[r]) * (kept[static_cast<std::size_t>(ids_[r])] ? loss_at(node, r) : suppressed_[r]);
-    return loss;
-  }
-
-  bool better(const Levels& node, double loss) const {
-    return loss < best_.loss || (loss == best_.loss && sum(node) < sum(best_.levels));
+  bool better(const Levels& node, const Score& loss) const {
+    return best_.loss.empty() || loss < best_.loss || (loss == best_.loss && sum(node) < sum(best_.levels));
   }
 
   // Suppress the smallest classes of a node that is not allowed as it is, as few as it takes, of those of one size first
   // the ones that it adds least to the loss of; whether the node then is best.
-  bool suppress_small(const Levels& node, const std::vector<char>& kept, std::int64_t dropped, double loss) {
+  bool suppress_small(const Levels& node, const std::vector<char>& kept, std::int64_t dropped) {
     if (nobody_asks_) return false;
-    std::vector<double> added(sizes_.size());  // to the loss by suppressing each class
-    for (std::size_t r = 0; r < rows_.m; ++r)
-      added[static_cast<std::size_t>(ids_[r])] += static_cast<double>(rows_.counts[r]) * (suppressed_[r] - loss_at(node, r));
-    std::vector<std::tuple<std::int64_t, double, std::size_t>> order;
-    for (std::size_t c = 0; c < sizes_.size(); ++c)
-      if (kept[c] && sizes_[c] <= most_ - dropped) order.emplace_back(sizes_[c], added[c], c);
-    std::sort(order.begin(), order.end());
-    std::vector<double> totals{loss};  // with the first classes of the order suppressed
-    for (const auto& [size, cost, c] : order) {
-      dropped += size;
-      const double more = totals.back() + cost;
-      if (dropped > most_ || !better(node, more)) break;
-      totals.push_back(more);
+    const auto order = by_size(node, kept);
+    std::size_t most = 0;  // classes that may be suppressed
+    for (; most < order.size() && (dropped += std::get<0>(order[most])) <= most_; ++most) {
     }
     const auto without = [&](std::size_t count) {
       std::vector<char> left = kept;
       for (std::size_t o = 0; o < count; ++o) left[std::get<2>(order[o])] = 0;
-      return keep_if_allowed(node, left, totals[count]);
+      return left;
     };
-    std::size_t low = 0, high = totals.size() - 1;  // of the first `low` it is too few to suppress, of `high` not
-    if (high == 0 || !without(high)) return false;
-    while (high - low > 1) {
-      const std::size_t middle = (low + high) / 2;
-      (without(middle) ? high : low) = middle;
-    }
+    const auto loss = [&](std::size_t count) { return objective_.at(node, ids_, sizes_, without(count)); };
+    // The most classes without which the node could still be best, and then the fewest without which it is allowed
+    std::size_t high = least_of(1, most + 1, [&](std::size_t count) { return !better(node, loss(count)); }) - 1;
+    if (high == 0 || !keep_if_allowed(node, without(high), loss(high))) return false;
+    least_of(1, high, [&](std::size_t count) { return keep_if_allowed(node, without(count), loss(count)); });
     return true;
   }
 
-  static std::int32_t sum(const Levels& node) { return std::accumulate(node.begin(), node.end(), std::int32_t{0}); }
-
-  double loss_at(const Levels& node, std::size_t r) const {
-    double sum = 0;
-    for (std::size_t j = 0; j < node.size(); ++j) sum += hierarchies_.loss(j, node[j], rows_.row(r)[j]);
-    return sum;
+  // Size, what suppressing it adds to the loss, and number of every class that is kept, in this order.
+  std::vector<std::tuple<std::int64_t, double, std::size_t>> by_size(const Levels& node, const std::vector<char>& kept) const {
+    std::vector<double> added(sizes_.size());
+    for (std::size_t r = 0; r < rows_.m; ++r)
+      added[static_cast<std::size_t>(ids_[r])] += static_cast<double>(rows_.counts[r]) * objective_.added(node, r);
+    std::vector<std::tuple<std::int64_t, double, std::size_t>> order;
+    for (std::size_t c = 0; c < sizes_.size(); ++c)
+      if (kept[c] && sizes_[c] > 0) order.emplace_back(sizes_[c], added[c], c);
+    std::sort(order.begin(), order.end());
+    return order;
   }
+
+  // Suppress the smallest classes until classes over records, the average risk, is small enough; the records in them. What
+  // suffices at a node does above it: no more classes are left there when those are suppressed that were only made of it.
+  std::int64_t suppress_risky(const Levels& node, std::vector<char>& kept) const {
+    if (average_ >= 1) return 0;
+    const auto order = by_size(node, kept);
+    std::int64_t records = 0, dropped = 0;
+    for (const auto& [size, added, c] : order) records += size;
+    for (std::size_t o = 0; o < order.size(); ++o) {
+      if (static_cast<double>(order.size() - o) <= average_ * static_cast<double>(records - dropped) / kRounding) break;
+      kept[std::get<2>(order[o])] = 0;
+      dropped += std::get<0>(order[o]);
+    }
+    return dropped;
+  }
+
+  // The least number from `low` on of which something holds that holds of all above it, and of `high`.
+  template <class Holds>
+  static std::size_t least_of(std::size_t low, std::size_t high, const Holds& holds) {
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (holds(middle))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return high;
+  }
+
+  static std::int32_t sum(const Levels& node) { return std::accumulate(node.begin(), node.end(), std::int32_t{0}); }
 
   void count_people() {
     people_.assign(populations_.size(), {});
@@ -308,7 +345,7 @@ class FullDomain {
     return false;
   }
 
-  bool keep_if_allowed(const Levels& node, const std::vector<char>& kept, double loss) {
+  bool keep_if_allowed(const Levels& node, const std::vector<char>& kept, const Score& loss) {
     if (lacking(kept)) return false;
     Outcome choice{node, ids_, loss};
     for (std::int32_t& c : choice.classes)
@@ -368,17 +405,17 @@ class FullDomain {
   const Combinations& rows_;
   std::int64_t k_;
   const RequirementCheck& check_;
-  const double* suppressed_;  // what a suppressed record of each combination loses
+  Objective objective_;
   std::int64_t most_;
+  double average_;  // largest average risk
   nb::object ask_;
   bool nobody_asks_;
   Classing classing_;
-  std::vector<std::vector<double>> means_;
   NodeOrder order_;
-  double records_ = 0;
   Members all_;
   std::vector<Members> members_;  // records of each combination, where a requirement is to be checked
   std::vector<Levels> tops_;      // nodes that rule out all below them, none below another
+  std::vector<Levels> bottoms_;   // nodes from which on up none can be best
   std::map<Levels, bool> seen_;
   Outcome best_;
   std::int64_t looked_ = 0, cells_ = 0;

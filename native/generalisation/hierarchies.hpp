@@ -62,8 +62,9 @@ class Hierarchies {
 // equal loss come in the order in which they were reached.
 class NodeOrder {
  public:
-  // `means[j][level]`: mean loss over the records of column j at each level, rising.
-  explicit NodeOrder(std::vector<std::vector<double>> means) : means_(std::move(means)) {
+  // `means[j][level]`: mean loss over the records of column j at each level, rising; `greatest`: the order is that of the
+  // greatest of the columns' means, not of their sum.
+  explicit NodeOrder(std::vector<std::vector<double>> means, bool greatest = false) : means_(std::move(means)), greatest_(greatest) {
     waiting_.push({loss_of(Levels(means_.size(), 0)), 0, Levels(means_.size(), 0)});
   }
 
@@ -89,7 +90,10 @@ class NodeOrder {
 
   double loss_of(const Levels& node) const {
     double sum = 0;
-    for (std::size_t j = 0; j < node.size(); ++j) sum += means_[j][static_cast<std::size_t>(node[j])];
+    for (std::size_t j = 0; j < node.size(); ++j) {
+      const double mean = means_[j][static_cast<std::size_t>(node[j])];
+      sum = greatest_ ? std::max(sum, mean) : sum + mean;
+    }
     return sum;
   }
 
@@ -104,6 +108,7 @@ class NodeOrder {
   };
 
   std::vector<std::vector<double>> means_;
+  bool greatest_;
   std::priority_queue<Waiting> waiting_;
   std::uint64_t made_ = 0;
 };

@@ -115,7 +115,8 @@ def test_a_lattice_of_ten_to_the_ninth_nodes_is_searched_within_bounds():
     rows = [tuple(f"{v:02d}" for v in line) for line in g.integers(0, 16, (40, 13))]
     t = table(rows, paths)
     assert t.nodes == 5**13
-    best = generalisation.best_node(t, 2, nothing(40), suppressed=losing(t, 13.0), most=0, most_nodes=200)
+    dropped = [np.ones_like(ladder.loss) for ladder in t.ladders]
+    best = generalisation.best_node(t, 2, nothing(40), dropped=dropped, most=0, most_nodes=200)
     assert best.levels and not best.finished and best.bound <= best.loss
     walked = generalisation.walk(t, 2, nothing(40), suppressed=losing(t, 13.0), most=0, most_nodes=200)
     assert 200 < walked.nodes <= 2 * 200 + 13 * 4 and all(len(group) >= 2 for group in classes_of(walked.labels))

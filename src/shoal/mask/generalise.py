@@ -7,6 +7,7 @@ import numpy as np
 
 from shoal.kernels.generalisation import MOST_NODES
 from shoal.mask._generalisation.labels import Labels, nodes, tight
+from shoal.mask._generalisation.objective import BALANCED, Objective, OfColumns, OfTable
 from shoal.mask._generalisation.requirements import Requirements
 from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, lower_bound_of_tight
 from shoal.mask._generalisation.task import Loss, Range, Recoding, Task
@@ -56,7 +57,19 @@ class Generalise(Mask):
         What to lose least of. `ncp`, the normalised certainty penalty: a cell whose label stands for u of the column's
         v leaves loses (u - 1) / (v - 1) (Xu et al. 2006). `precision`: a cell at level l of h loses l / h (Sweeney
         2002). `entropy`: a cell whose label N of the n records bear, and whose value f bear, loses log(N / f) / log n
-        (Gionis & Tassa 2009). Every cell of a dropped record loses 1; columns count by their weight.
+        (Gionis & Tassa 2009). Every cell of a dropped record loses 1; columns count by their weight. In full-domain
+        search also `chained-entropy`, where a dropped cell loses what its label does and log(D / d) / log n for the d of the
+        D dropped records that have it, over 2; `discernibility`, the share of the records that a record cannot be told from, which for a dropped one
+        is all of them (Bayardo & Agrawal 2005), and `average-class-size`, the size of the average class as a share of the
+        records, the dropped ones making one more class (LeFevre et al. 2006).
+    aggregate
+        For full-domain search: how the losses of the columns are taken together. `mean`; `geometric-mean`, that of 1 and
+        the loss, which one column that loses much raises less; `rank`, which compares the greatest first, then the next
+        greatest, so that no column loses more than it must.
+    gs_factor
+        For full-domain search: what dropping costs beside generalising. At 0.5 a dropped cell loses 1 and a released one
+        what its label loses. Below, a dropped cell loses what its label would have and 2 gs_factor of the rest, so that
+        at 0 dropping is free. Above, a released cell counts 2 - 2 gs_factor, so that at 1 generalising is free.
     target
         A column that the release is to tell of, as for a classifier that learns from it. Each of the step's columns
         then counts by the share of the target's variance that it explains, too, and a cell loses the mean of its `ncp`,
@@ -89,7 +102,9 @@ class Generalise(Mask):
     requirements: tuple[Required, ...] = ()
     suppression: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
     recoding: Literal["full-domain", "local"] = "full-domain"
-    loss: Loss = "ncp"
+    loss: Loss | OfTable = "ncp"
+    aggregate: OfColumns = "mean"
+    gs_factor: Annotated[float, Ge(0), Le(1), Setting()] = BALANCED
     target: Annotated[str | None, ColumnName()] = None
     levels: Annotated[Mapping[str, Range] | None, Columns()] = None
     effort: Annotated[int, Ge(0)] | None = None
@@ -97,8 +112,26 @@ class Generalise(Mask):
     most_nodes: Annotated[int, Ge(1)] = MOST_NODES
 
     def __post_init__(self) -> None:
-        if self.target is not None and self.loss == "entropy":
-            raise ParameterError("generalise: a target goes with loss: ncp or precision; got entropy.")
+        if self.target is not None and self.loss not in ("ncp", "precision"):
+            raise ParameterError(f"generalise: a target goes with loss: ncp or precision; got {self.loss}.")
+        objective = self._objective
+        if not objective.plain and (self.recoding, self.labels) != ("full-domain", "nodes"):
+            raise ParameterError(
+                f"generalise: recoding: local and labels: tight lose the mean of ncp, precision or entropy; got "
+                f"{objective}. Give recoding: full-domain and labels: nodes."
+            )
+        if not objective.of_cells and self.aggregate != "mean":
+            raise ParameterError(f"generalise: {self.loss} is of the whole table; leave aggregate out.")
+        if objective.aggregate in ("average-class-size", "chained-entropy") and self.gs_factor != BALANCED:
+            raise ParameterError(f"generalise: {self.loss} has a price of dropping of its own; leave gs_factor out.")
+
+    @property
+    def _objective(self) -> Objective:
+        if self.loss == "chained-entropy":
+            return Objective(cells="entropy", aggregate=self.loss, gs_factor=self.gs_factor)
+        if self.loss == "discernibility" or self.loss == "average-class-size":
+            return Objective(aggregate=self.loss, gs_factor=self.gs_factor)
+        return Objective(cells=self.loss, aggregate=self.aggregate, gs_factor=self.gs_factor)
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         if not columns:
@@ -111,7 +144,8 @@ class Generalise(Mask):
                 f"generalise: the target must be none of the columns to generalise; got {self.target}."
             )
         target = None if self.target is None else records[self.target]
-        task = Task.of(records, self.categorical(records, columns), self.levels or {}, self.loss, target=target)
+        cells = self._objective.cells
+        task = Task.of(records, self.categorical(records, columns), self.levels or {}, cells, target=target)
         required = Requirements.of(self.k, self.requirements, records, columns)
         recoding = self._search(task, required, records, rng, part_of(progress, 0.0, 1 - BOUND))
         return self._released(task, required, records, recoding, part_of(progress, 1 - BOUND, BOUND))
@@ -137,14 +171,14 @@ class Generalise(Mask):
         the table have it.
         """
         self._check_k(int(times.sum()))
-        task = Task.of(records, self.categorical(records, columns), self.levels or {}, self.loss, times)
+        objective = self._objective
+        task = Task.of(records, self.categorical(records, columns), self.levels or {}, objective.cells, times)
         required = Requirements.of(self.k, (), records, columns)
         recoding = full_domain(
-            task, required, self.suppression, self.most_nodes, lambda recoding, models: None, progress
+            task, required, self.suppression, self.most_nodes, lambda recoding, models: None, progress, objective
         )
         out, _ = _recoded(task, records, recoding, self.labels)
-        bound = lower_bound(task, self.k, recoding)
-        return StepResult(records=out, facts=self._facts(task, recoding, task.mean_loss(recoding), bound))
+        return StepResult(records=out, facts=self._facts(task, recoding, *_loss_and_bound(task, self.k, recoding)))
 
     def _search(
         self, task: Task, required: Requirements, records: Records, rng: Generator, progress: Progress
@@ -157,7 +191,7 @@ class Generalise(Mask):
             return required.broken(records, _recoded(task, records, recoding, self.labels)[0], models)
 
         if self.recoding == "full-domain":
-            return full_domain(task, required, self.suppression, self.most_nodes, breaks, progress)
+            return full_domain(task, required, self.suppression, self.most_nodes, breaks, progress, self._objective)
         return local(task, required, self.suppression, self.most_nodes, self.effort, breaks, rng, progress)
 
     def _released(
@@ -174,19 +208,20 @@ class Generalise(Mask):
                 f"lower suppression or relax the requirement."
             )
         if self.labels == "nodes":
-            loss, bound = task.mean_loss(recoding), lower_bound(task, required.k, recoding, progress)
+            loss, bound = _loss_and_bound(task, required.k, recoding, progress)
         else:
             loss, bound = _tight_loss(task, recoding, stand_for), lower_bound_of_tight(task, required.k, progress)
         return StepResult(records=out, facts=self._facts(task, recoding, loss, bound))
 
-    def _facts(self, task: Task, recoding: Recoding, loss: float, bound: float) -> Facts:
-        measure = self.loss if self.labels == "nodes" else "ncp"
+    def _facts(self, task: Task, recoding: Recoding, loss: float, bound: float | None) -> Facts:
+        measure = str(self._objective) if self.labels == "nodes" else "ncp"
+        known: Facts = {} if bound is None else {"no recoding with this k loses less than": Share(value=bound)}
         return {
             "loss": Share(value=loss),
             "measure of loss": OfPlan(measure if self.target is None else f"{measure}, for {self.target}"),
             "records dropped": dropped(task, recoding),
             **recoding.facts,
-            "no recoding with this k loses less than": Share(value=bound),
+            **known,
         }
 
 
@@ -203,6 +238,13 @@ def _recoded(task: Task, records: Records, recoding: Recoding, labels: Labels) -
     out = records.with_variables(*variables)
     kept = recoding.labels >= 0
     return (out if kept.all() else out.take(kept)), stand_for
+
+
+def _loss_and_bound(task: Task, k: int, recoding: Recoding, progress: Progress = None) -> tuple[float, float | None]:
+    """Loss of a recoding, and the bound on that of any with this k, which is known of the mean loss of a cell."""
+    if recoding.loss is not None:
+        return recoding.loss, None
+    return task.mean_loss(recoding), lower_bound(task, k, recoding, progress)
 
 
 def _tight_loss(task: Task, recoding: Recoding, stand_for: list[Longs]) -> float:

@@ -53,6 +53,10 @@ class AverageRisk(ClassModel):
     def by_class(self) -> bool:
         return self.missing == "equal"
 
+    @property
+    def largest_average_risk(self) -> float | None:
+        return self.average if self.missing == "equal" and self.highest >= 1 else None
+
     def look(self, table: ClassTable) -> ClassFigures:
         return table.matching(self.missing)
 

@@ -163,6 +163,11 @@ class PrivacyModel(ABC):
         """Requirements on the people of each class; None if there are none, or they cannot be stated class by class."""
         return None
 
+    @property
+    def largest_average_risk(self) -> float | None:
+        """Largest mean over the records of 1 over the size of their class, where this is all that is required."""
+        return None
+
     def on_counts(self, counts: ClassCounts) -> Verdict | None:
         """The verdict on the cells as they stand, from class sizes alone; None if it depends on more.
 

@@ -32,6 +32,8 @@ class Requirements:
     of_table: tuple[PrivacyModel, ...]  # Models of the whole table
     # Those of them that limit the people of a population whom the records of each class may be of
     of_people: tuple[tuple[PrivacyModel, PeopleLimits], ...]
+    # Those of them that limit the average risk of the records by class and nothing else
+    of_risk: tuple[tuple[PrivacyModel, float], ...]
     models: tuple[PrivacyModel, ...]
     columns: tuple[str, ...]  # What the classes agree on; the quasi-identifiers, for the models
     weights: Floats | None = None  # Shape (n,); sampling weights, where the table has some
@@ -54,6 +56,7 @@ class Requirements:
             k = max(k, limits.k)
             bins += [column.bins for column in limits.columns]
             requirements += limits.requirements
+        risk = [(model, largest) for model in of_table if (largest := model.largest_average_risk) is not None]
         people = [(model, counted) for model in of_table if (counted := model.people_limits(seen)) is not None]
         stacked = ints(np.vstack(bins)) if bins else np.empty((0, len(records)), dtype=np.int32)
         return cls(
@@ -61,6 +64,7 @@ class Requirements:
             check=RequirementCheck(stacked, requirements),
             of_table=tuple(of_table),
             of_people=tuple(people),
+            of_risk=tuple(risk),
             models=tuple(models),
             columns=tuple(columns),
             weights=records.weights,

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 
 from shoal.kernels.classes import classes
 from shoal.kernels.generalisation import Ladder, RecodingTable, anneal, best_node, cheapest_nodes, walk
+from shoal.mask._generalisation.objective import Objective
 from shoal.mask._generalisation.requirements import Requirements
-from shoal.mask._generalisation.task import Column, Recoding, Task
+from shoal.mask._generalisation.task import Column, People, Recoding, Task
 from shoal.privacy.base import PrivacyModel
 from shoal.table.prelude import Generator, Ints, Longs, Progress, ints, part_of, seed_of
 from shoal.vocabulary.prelude import Count, Fact, Figure, OfOriginal, OfPlan, Refused, plural
@@ -40,13 +42,26 @@ def most_suppressed(limit: float, n: int) -> int:
 
 
 def full_domain(
-    task: Task, required: Requirements, limit: float, most_nodes: int, breaks: Breaks, progress: Progress
+    task: Task,
+    required: Requirements,
+    limit: float,
+    most_nodes: int,
+    breaks: Breaks,
+    progress: Progress,
+    objective: Objective,
 ) -> Recoding:
     """The node of the lattice that loses least. Raises Refused if no node is allowed."""
 
     by_class = required.of_people if task.apart is None else ()
-    table, people = task.with_people([limits for _, limits in by_class]) if by_class else (task.table, [])
-    models = [model for model in required.of_table if all(model is not other for other, _ in by_class)]
+    table, people = task.with_ladders(objective.ladders(task)), list[People]()
+    if by_class:
+        table, people = task.with_people(table, [limits for _, limits in by_class])
+    known = [model for model, _ in by_class]
+    average = 1.0
+    if task.apart is None and not by_class and not len(required.check.bins):
+        known += [model for model, _ in required.of_risk]
+        average = min((largest for _, largest in required.of_risk), default=1.0)
+    models = [model for model in required.of_table if all(model is not other for other in known)]
 
     def ask(levels: list[int], formed: Ints) -> int:
         few = required.broken_by_counts(_released(task, table, levels, formed), table.rows)
@@ -58,10 +73,13 @@ def full_domain(
         table,
         required.k,
         required.check,
-        suppressed=task.suppressed_in(table),
+        dropped=objective.dropped(task),
         most=most_suppressed(limit, task.records),
         populations=people,
         ask=ask if models else None,
+        aggregate=objective.number,
+        weights=objective.weights,
+        average=average,
         most_nodes=most_nodes,
         progress=progress,
     )
@@ -72,16 +90,18 @@ def full_domain(
             f"suppressed. Lower k or relax the requirements, raise suppression, or use recoding: local."
         )
     recoding = _at_node(task, table, best.levels, best.classes)
-    scale = task.records * task.whole
-    constant = task.mean(task.constant) * task.records
-    facts = {
+    facts: dict[str, Fact] = {
         "levels": OfOriginal({c.variable.name: level + c.levels[0] for c, level in zip(task.columns, best.levels)}),
         **_search_facts(task, most_nodes),
         "finished": OfOriginal(best.finished),
         "nodes looked at": Count(n=best.looked, unit="nodes"),
-        "no full-domain recoding loses less than": Figure(value=(best.bound - constant) / scale),
+        "no full-domain recoding loses less than": Figure(value=objective.of_total(task, best.bound)),
     }
-    return Recoding(labels=recoding.labels, levels=recoding.levels, facts=facts)
+    if objective.plain:
+        return replace(recoding, facts=facts)
+    if objective.of_cells:
+        facts["losses of the columns"] = OfOriginal(objective.of_columns(task, recoding))
+    return replace(recoding, facts=facts, loss=objective.of_total(task, best.loss))
 
 
 def _released(task: Task, table: RecodingTable, levels: list[int], formed: Ints) -> Longs:
@@ -193,10 +213,12 @@ def _check_suppressed(task: Task, start: Recoding, required: Requirements, limit
 
 def _at_best_node(task: Task, required: Requirements, most: int, breaks: Breaks) -> Recoding | None:
     """The recoding of the best node, where it satisfies the models of the whole table."""
-    best = best_node(task.table, required.k, required.check, suppressed=task.suppressed, most=most)
+    objective = Objective(cells=task.loss)
+    table = task.with_ladders(objective.ladders(task))
+    best = best_node(table, required.k, required.check, dropped=objective.dropped(task), most=most)
     if not best.levels:
         return None
-    labels = best.classes[task.table.rows]
+    labels = best.classes[table.rows]
     recoding = Recoding(labels=labels, levels=task.levels_of(labels))
     return recoding if breaks(recoding, required.of_table) is None else None
 
@@ -235,10 +257,7 @@ def lower_bound_of_tight(task: Task, k: int, progress: Progress = None) -> float
 
     Beside `ncp` only: a label stands for one value, or for two at least.
     """
-    ladders = [_one_or_two(column) for column in task.columns]
-    whole = task.table
-    ladders.extend(whole.ladders[len(ladders) :])
-    table = RecodingTable(ladders=ladders, leaves=whole.leaves, rows=whole.rows, times=whole.times)
+    table = task.with_ladders([_one_or_two(column) for column in task.columns])
     least = cheapest_nodes(table, k, np.full(len(task), np.inf), progress=progress)
     return task.mean(np.clip(least, 0.0, task.whole)) / task.whole
 

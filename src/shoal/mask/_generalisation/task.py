@@ -157,6 +157,7 @@ class Recoding:
     labels: Ints | Longs  # Shape (n,); class of each record, -1 for suppressed records
     levels: Ints  # Shape (n, q)
     facts: Facts = field(default_factory=dict)  # How it was found
+    loss: float | None = None  # By the objective of the search, where that is not the mean loss of a cell
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -227,16 +228,20 @@ class Task:
     @cached_property
     def suppressed(self) -> Floats:
         """Shape (m,); loss of a suppressed record of each combination in the search."""
-        return self.suppressed_in(self.table)
-
-    def suppressed_in(self, table: RecodingTable) -> Floats:
-        """The same for the combinations of another table of the records."""
-        constant = np.zeros(len(table.leaves))
-        constant[table.rows] = self.constant
+        constant = np.zeros(len(self.table.leaves))
+        constant[self.table.rows] = self.constant
         return constant + self.whole
 
-    def with_people(self, populations: Sequence[PeopleLimits]) -> tuple[RecodingTable, list[People]]:
-        """The table with the combinations of populations among its own, and the limits on their people.
+    def with_ladders(self, ladders: Sequence[Ladder]) -> RecodingTable:
+        """The table with other losses of the columns."""
+        own = self.table
+        ladders = [*ladders, *own.ladders[len(ladders) :]]
+        return RecodingTable(ladders=ladders, leaves=own.leaves, rows=own.rows, times=own.times)
+
+    def with_people(
+        self, table: RecodingTable, populations: Sequence[PeopleLimits]
+    ) -> tuple[RecodingTable, list[People]]:
+        """A table of the records with the combinations of populations among its own, and the limits on their people.
 
         People with a value that is no leaf of its hierarchy are of no class. Without strata only.
         """
@@ -252,8 +257,7 @@ class Task:
         for limits, row in zip(populations, others):
             counts = np.bincount(row, weights=limits.counts, minlength=len(leaves))[within]
             people.append((floats(counts), limits.fewest, limits.least, limits.largest))
-        table = RecodingTable(ladders=self.table.ladders, leaves=ints(leaves[within]), rows=ints(place[own]))
-        return table, people
+        return RecodingTable(ladders=table.ladders, leaves=ints(leaves[within]), rows=ints(place[own])), people
 
     @cached_property
     def constant(self) -> Floats:
