@@ -28,7 +28,7 @@ from shoal.kernels.mixture.mixture import (
 )
 from shoal.kernels.tall import cross, times
 from shoal.partition._em.group_counts import Groups, group_counts
-from shoal.partition._em.hard_assignment import hold_sizes, price_of_sizes
+from shoal.partition._em.hard_assignment import hold_sizes
 from shoal.partition._em.starts import Start, Starts, independent_columns
 from shoal.partition.base import Partitioner, refuse_unless_k
 from shoal.table.prelude import Floats, Generator, Partition, Progress, Records
@@ -62,20 +62,14 @@ class FittedMixture:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One cell of the grid, fitted; `lost`: log posterior that it costs to hold k records a group."""
+    """One cell of the grid, fitted."""
 
     bic: float
-    lost: float
     groups: int
     model: CovarianceModel
     tails: Tails
     start: str
     fit: MixtureFit
-
-    @property
-    def held(self) -> float:
-        """BIC of the groups as they are released."""
-        return self.bic - 2 * self.lost
 
 
 @method(
@@ -88,9 +82,8 @@ class GaussianMixture(Partitioner):
     """Groups that are as normal as the data allow, each of at least k records.
 
     The number of groups and the form of their covariances are those with the greatest
-    BIC = 2 log L - nu log n, nu the number of free parameters, less twice the log posterior probability that is lost
-    where groups are short of k records. EM begins at a model-based agglomeration and at k-means classes. After the fit,
-    records go to their most probable group subject to k records a group.
+    BIC = 2 log L - nu log n, nu the number of free parameters. EM begins at a model-based agglomeration and at
+    k-means classes. After the fit, records go to their most probable group subject to k records a group.
 
     Parameters
     ----------
@@ -134,8 +127,7 @@ class GaussianMixture(Partitioner):
     `tails` shapes the groups; what their records are replaced by is for the replacement to say: `multivariate-t` draws
     from the law that was fitted.
 
-    Differs from the paper: the constraint on the proportions is followed by one on the counts, whose cost counts when
-    models are compared.
+    Differs from the paper: the constraint on the proportions is followed by one on the counts.
     """
 
     k: Annotated[int, Ge(1)]
@@ -185,10 +177,11 @@ class GaussianMixture(Partitioner):
         sampled = len(x) > self.selection_records
         sample = x[drawn_rows(rng, len(x), self.selection_records)]
         starts = Starts(sample, self.hierarchy_records, self.kmeans_starts, rng)
+        floor = self.k / len(x)
         ridges = (self.regularise, RESCUE_RIDGE) if self.regularise < RESCUE_RIDGE else (self.regularise,)
         for ridge in ridges:
-            search = Search(self, sample, len(x), ridge * float(x.var(axis=0).min()))
-            candidates = sorted(search.run(starts, counts, progress), key=lambda c: -c.held)
+            search = Search(self, sample, floor, ridge * float(x.var(axis=0).min()))
+            candidates = sorted(search.run(starts, counts, progress), key=lambda c: -c.bic)
             for chosen in candidates:
                 fitted = search.refit(chosen, x) if sampled else chosen
                 if fitted is not None:
@@ -210,7 +203,6 @@ class GaussianMixture(Partitioner):
             "log-likelihood": best.fit.loglik,
             "parameters": _parameters(best.model, best.tails, best.groups, d),
             "BIC": best.bic,
-            "BIC with k records a group": best.held,
             "BIC by model and groups": search.table,
             "not fitted": search.failures,
             "BIC from a sample of": self.selection_records if sampled else None,
@@ -240,13 +232,13 @@ def principal_axes(x: Floats, count: int) -> tuple[Floats, float]:
 
 
 class Search:
-    """The grid of groups, covariance models and tails on one sample of n records."""
+    """The grid of groups, covariance models and tails on one sample."""
 
-    def __init__(self, method: GaussianMixture, x: Floats, n: int, ridge: float) -> None:
+    def __init__(self, method: GaussianMixture, x: Floats, floor: float, ridge: float) -> None:
         self.method = method
-        self.x, self.n, self.k = x, n, method.k
+        self.x = x
         self.options: dict[str, Any] = {
-            "floor": method.k / n,
+            "floor": floor,
             "ridge": ridge,
             "singular": SINGULAR * float(x.var(axis=0).min()),
             "tolerance": method.tolerance,
@@ -275,7 +267,7 @@ class Search:
     def refit(self, chosen: Candidate, x: Floats) -> Candidate | None:
         """The chosen model on all records, from where it ended on the sample."""
         fit = mixture_em(x, chosen.fit.statistics, model=chosen.model, dof=chosen.fit.dof, **self.options)
-        return None if fit.singular >= 0 else self._candidate(x, fit, chosen.model, chosen.tails, chosen.start)
+        return None if fit.singular >= 0 else self._candidate(fit, chosen.model, chosen.tails, chosen.start, len(x))
 
     def _models(self) -> tuple[CovarianceModel, ...]:
         named = self.method.models
@@ -288,15 +280,13 @@ class Search:
         """The best of all starts, each run to convergence: a start never makes the end worse."""
         dof = np.full(groups, FIRST_DOF if tails == "t" else np.inf)
         fits = ((start, mixture_em(self.x, start.statistics, model=model, dof=dof, **self.options)) for start in starts)
-        ends = (self._candidate(self.x, fit, model, tails, start.name) for start, fit in fits if fit.singular < 0)
-        return max(ends, key=lambda end: end.held, default=None)
+        ends = (self._candidate(fit, model, tails, start.name, len(self.x)) for start, fit in fits if fit.singular < 0)
+        return max(ends, key=lambda end: end.bic, default=None)
 
-    def _candidate(self, x: Floats, fit: MixtureFit, model: CovarianceModel, tails: Tails, start: str) -> Candidate:
+    def _candidate(self, fit: MixtureFit, model: CovarianceModel, tails: Tails, start: str, n: int) -> Candidate:
         groups = len(fit.proportion)
-        count = _parameters(model, tails, groups, x.shape[1])
-        bic = 2 * fit.loglik - count * float(log(len(x)))
-        lost = price_of_sizes(mixture_scores(x, fit), self.k * len(x) // self.n)
-        return Candidate(bic, lost, groups, model, tails, start, fit)
+        count = _parameters(model, tails, groups, self.x.shape[1])
+        return Candidate(2 * fit.loglik - count * float(log(n)), groups, model, tails, start, fit)
 
 
 def _parameters(model: str, tails: Tails, groups: int, d: int) -> int:

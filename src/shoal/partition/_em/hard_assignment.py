@@ -16,19 +16,12 @@ def hold_sizes(score: Floats, k: int) -> tuple[Ints, ByLabel]:
     labels = bounded_assignment(score, k)
     free = score.argmax(axis=1)
     sizes = np.bincount(free, minlength=score.shape[1])
+    moved = labels != free
+    lost = score[moved, free[moved]] - score[moved, labels[moved]]
     facts = {
         "groups short of k before": int((sizes < k).sum()),
         "smallest before": int(sizes.min()),
-        "records moved": int((labels != free).sum()),
-        "log posterior lost": _lost(score, labels),
+        "records moved": int(moved.sum()),
+        "log posterior lost": float(lost.sum()),
     }
     return labels, facts
-
-
-def price_of_sizes(score: Floats, k: int) -> float:
-    """Log posterior probability lost when each group must hold k records."""
-    return _lost(score, bounded_assignment(score, k))
-
-
-def _lost(score: Floats, labels: Ints) -> float:
-    return float((score.max(axis=1) - score[np.arange(len(score)), labels]).sum())
