@@ -1,6 +1,9 @@
 """Local synthesis: Tables 1 to 3 of Oganian & Domingo-Ferrer (2017) for THYROID beside our figures.
 
-    python bench/published/s0.py [--repeats 30] [--mixed-repeats 10]
+    python bench/published/s0.py [--repeats 30] [--mixed-repeats 4] [--out FILE]
+
+FILE, s0.json beside this script if none is named, gets the figures from which docs/explanation/synthesis.md and
+mixtures.md tell.
 
 THYROID: 1947 records, age, TSH, T3, T4U, FTI. Methods as in the paper: Hybrid (Gaussian mixture, k = 60, normal draws
 with exact moments), HybridMicro (MDAV with k = 324, the same draws), Noise (equation 10, c = .15), Synthetic
@@ -24,6 +27,7 @@ and an independent sample of the same population ((q - 1)/4).
 """
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -142,7 +146,8 @@ def written(before: Records, after: Records) -> Records:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=30)
-    parser.add_argument("--mixed-repeats", type=int, default=10, help="0 leaves Section 7 out")
+    parser.add_argument("--mixed-repeats", type=int, default=4)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"), help="file for the figures")
     arguments = parser.parse_args()
     columns = thyroid()
     records = Records.from_array(np.column_stack([columns[name] for name in CONTINUOUS]), names=CONTINUOUS)
@@ -208,8 +213,52 @@ def main() -> None:
         for model in models:
             below = [(other, *lower(runs[name], runs[other], model)) for other in others]
             print(f"  {name:18}{model:18}" + "; ".join(f"{other} {count} of {of}" for other, count, of in below))
-    if arguments.mixed_repeats:
-        mixed(columns, arguments.mixed_repeats)
+    told = {
+        "groups": {name: groups_of(methods.partitions[name]) for name in (HYBRIDS[0], HYBRIDS[2])},
+        "distinguished": {name: {model: round(table[name][model], 1) for model in models} for name in rows},
+        "nothing to tell": [round((q - 1) / 8, 1), round((q - 1) / 4, 1)],
+        "moments about zero": {
+            name: {
+                kind: [round(table[name][f"{order} about zero, {kind}"], 1) for order in ("order 3", "order 4")]
+                for kind in ("median", "mean")
+            }
+            for name in (HYBRIDS[0], HYBRIDS[3], "HybridMicro")
+        },
+        "Hybrid below Noise": {
+            name: {model: lower(runs[name], runs["Noise"], model) for model in MODELS}
+            for name in (HYBRIDS[0], HYBRIDS[3])
+        },
+        "other groups": by_other_groups(records),
+        "mixed": mixed(columns, arguments.mixed_repeats),
+    }
+    arguments.out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def groups_of(part: Partition) -> dict[str, object]:
+    """What is told of a mixture's groups."""
+    told = {name: part.details[name] for name in ("covariance model", "log-likelihood", "BIC", "start")}
+    return {**told, "sizes": sorted(part.sizes.tolist(), reverse=True)}
+
+
+def by_other_groups(records: Records) -> dict[str, dict[str, float]]:
+    """2N U_p of Hybrid by other groups, and of HybridMicro with k = 60, mean over 10 realisations."""
+    ways = {
+        f"Hybrid, k = {k}": (shoal.LocalSynthesis(k=k).partition(records, seed=1), shoal.ClassConditional())
+        for k in (200, 400)
+    }
+    mixture = shoal.GaussianMixture(k=60, models=("VVV",)).partition(records, seed=1)
+    ways["Hybrid, VVV by BIC"] = mixture, shoal.Normal()
+    ways["HybridMicro, k = 60"] = shoal.MDAV(k=60).partition(records), shoal.Normal()
+    told = {}
+    for name, (part, draw) in ways.items():
+        drawn = [
+            figures(records, draw.apply(records, records.quasi_identifiers, part, np.random.default_rng(seed)).records)
+            for seed in range(10)
+        ]
+        mean = summary(drawn)[0]
+        told[name] = {model: round(mean[model], 1) for model in (*MODELS, LEAVES)}
+        print(name, told[name])
+    return told
 
 
 def summary(runs: list[dict[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
@@ -233,8 +282,8 @@ def printed_of(name: str, place: int) -> str:
     return f"{printed[place]:g}" if printed else ""
 
 
-def mixed(columns: dict[str, np.ndarray], repeats: int) -> None:
-    """Section 7: five continuous and fifteen binary columns."""
+def mixed(columns: dict[str, np.ndarray], repeats: int) -> dict[str, object]:
+    """Section 7: five continuous and fifteen binary columns; the figures that are told."""
     names = (*CONTINUOUS, *BINARY)
     table = Microdata.of(pl.DataFrame(columns), dict.fromkeys(names, "quasi-identifier"))
     records = table.records
@@ -250,7 +299,7 @@ def mixed(columns: dict[str, np.ndarray], repeats: int) -> None:
     rng = np.random.default_rng(0)
     print(
         f"\nSection 7, {len(names)} columns: 2N U_p, mean over {repeats} realisations and its standard error; "
-        "'Hybrid, 16' has 16 latent classes, the default as many as groups (9)"
+        "'Hybrid, 16' has 16 latent classes, the default as many as groups"
     )
     print(f"{'':16}{'printed':>9}" + "".join(f"{model:>20}" for model in MIXED))
     table = {}
@@ -287,6 +336,10 @@ def mixed(columns: dict[str, np.ndarray], repeats: int) -> None:
             for key in MIXED
         )
     )
+    return {
+        "distinguished": {name: {key: round(value, 1) for key, value in row.items()} for name, row in table.items()},
+        "nothing to tell": {key: [round((count - 1) / 8, 1), round((count - 1) / 4, 1)] for key, count in q.items()},
+    }
 
 
 if __name__ == "__main__":

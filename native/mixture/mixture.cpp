@@ -57,7 +57,8 @@ dof
 floor
     Smallest mixing proportion, at most 1/G: equations (3) and (4) of Oganian & Domingo-Ferrer (2017).
 tolerance
-    Stop when the log-likelihood L changes by at most `tolerance` (1 + |L|).
+    Stop when no share, mean or covariance of a group still goes farther than this, in standard deviations of the columns,
+    as the last steps tell.
 singular
     Stop when a conditional variance within a group is not above this.
 ridge
@@ -67,7 +68,9 @@ progress
 
 Notes
 -----
-One pass over the records a step; beside `x` the memory is that of the parameters.)";
+One pass over the records a step; beside `x` the memory is that of the parameters. Slow steps are extrapolated; an
+extrapolation is kept only if the log-likelihood is no lower there or, where proportions were moved to `floor`, the next
+step is shorter.)";
 
 MixtureFit mixture_em(const Matrix& x, const Statistics& start, const std::string& model, const std::optional<Vector>& dof,
                       double floor, double tolerance, double singular, double ridge, int most_steps, Listener listener) {
@@ -122,7 +125,7 @@ void add_fit(nb::module_& m) {
       .def_ro("loglik", &MixtureFit::loglik,
               "Log-likelihood at these parameters; minus infinity if the first M-step was singular.")
       .def_ro("steps", &MixtureFit::steps, "EM steps made.")
-      .def_ro("converged", &MixtureFit::converged, "True if the log-likelihood came to rest.")
+      .def_ro("converged", &MixtureFit::converged, "True if the groups came to rest.")
       .def_ro("singular", &MixtureFit::singular,
               "Group whose covariance became singular, or -1; if not -1 the fit is of no use.")
       .def_ro("proportion", &MixtureFit::proportion, "Shape (G,).")
@@ -145,7 +148,7 @@ const Kernel kernel([](nb::module_& m) {
   add_fit(m);
   m.attr("SINGULAR") = kSingular;
   m.def("mixture_em", &mixture_em, "x"_a, "start"_a, nb::kw_only(), "model"_a = "VVV", "dof"_a.none() = nb::none(),
-        "floor"_a = 0.0, "tolerance"_a = 1e-10, "singular"_a = kSingular, "ridge"_a = 0.0, "most_steps"_a = 1000,
+        "floor"_a = 0.0, "tolerance"_a = 1e-6, "singular"_a = kSingular, "ridge"_a = 0.0, "most_steps"_a = 1000,
         "progress"_a.none() = nb::none(), kFit);
   m.def("mixture_scores", &mixture_scores, "x"_a, "fit"_a,
         "Shape (n, G); log of proportion times density of each record in each group.");

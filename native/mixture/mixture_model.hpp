@@ -11,7 +11,8 @@
 // every run and machine width.
 //
 // After every M-step the proportions are moved by equations (3) and (4) where one is below the floor k/n (see
-// proportion_floor.hpp). The likelihood may fall at such a step; the loop ends when it has settled.
+// proportion_floor.hpp). The likelihood may fall at such a step, and says nothing about how near the end is: it rests where
+// it turns. So EM ends when the statistics are at rest, and where its steps are slow they are extrapolated (path.hpp).
 //
 // t components: Liu & Rubin (1995), ECM. A record's weight in group g is z_ig u_ig with
 // u = (dof + d)/(dof + mahalanobis distance^2); dof solves a one-dimensional equation, here by bisection.
@@ -23,6 +24,7 @@
 #include "core/elementary.hpp"
 #include "core/progress.hpp"
 #include "mixture/covariance_models.hpp"
+#include "mixture/path.hpp"
 #include "mixture/proportion_floor.hpp"
 
 namespace shoal::mixture {
@@ -232,6 +234,10 @@ inline double next_dof(double old, double weight, double tail, double d) {
   return std::sqrt(lo * hi);
 }
 
+// Steps are slow, and leaps are tried, once they change the log-likelihood L by less than this times 1 + |L|. The first
+// steps are long, and leaps from them may end on another hill.
+constexpr double kSlow = 1e-6;
+
 struct Rules {
   double floor, tolerance, singular, ridge;
   int most_steps;
@@ -244,13 +250,16 @@ struct Fit {
   double loglik = -HUGE_VAL;
   int steps = 0;
   bool converged = false;
-  int singular = -1;  // group whose covariance became singular
+  bool moved = false;  // the last M-step moved the proportions to the floor
+  int singular = -1;   // group whose covariance became singular
 };
 
 // M-step: proportions, means, covariances, degrees of freedom; false if a covariance is singular.
 inline bool maximise(Fit& f, const CovarianceModel& model, const Rules& rules, bool first) {
   Mixture& m = f.mixture;
-  m.proportion = floored_proportions(proportions(f.scatters.weight), rules.floor);
+  const auto free = proportions(f.scatters.weight);
+  m.proportion = floored_proportions(free, rules.floor);
+  f.moved = m.proportion != free;
   m.mean = f.scatters.mean;
   for (std::size_t g = 0; g < m.groups; ++g)
     for (std::size_t j = 0; j < m.d; ++j) f.scatters.scatter[g][j * m.d + j] += rules.ridge * f.scatters.weight[g];
@@ -261,16 +270,32 @@ inline bool maximise(Fit& f, const CovarianceModel& model, const Rules& rules, b
   return f.singular < 0;
 }
 
+// One EM step; false if a covariance is singular.
+inline bool step(const double* x, std::size_t n, Fit& f, const CovarianceModel& model, const Rules& rules, Progress& progress) {
+  if (!maximise(f, model, rules, f.steps == 0)) return false;
+  f.loglik = pass(x, n, f.mixture, f.scatters, progress, static_cast<double>(f.steps) / rules.most_steps);
+  ++f.steps;
+  return true;
+}
+
 inline void run(const double* x, std::size_t n, Fit& f, const CovarianceModel& model, const Rules& rules, Progress& progress) {
-  while (f.steps < rules.most_steps) {
-    if (!maximise(f, model, rules, f.steps == 0)) return;
-    const double before = f.loglik;
-    f.loglik = pass(x, n, f.mixture, f.scatters, progress, static_cast<double>(f.steps) / rules.most_steps);
-    ++f.steps;
-    if (std::fabs(f.loglik - before) <= rules.tolerance * (1.0 + std::fabs(f.loglik))) {
-      f.converged = true;
-      return;
-    }
+  Path path(x, n, f.mixture.d);
+  double before = -HUGE_VAL;
+  while (f.steps < rules.most_steps && step(x, n, f, model, rules, progress)) {
+    const bool slow = std::fabs(f.loglik - before) <= kSlow * (1.0 + std::fabs(f.loglik));
+    before = f.loglik;
+    path.add(f.scatters, f.mixture.dof);
+    f.converged = path.full() && path.ahead() <= rules.tolerance;
+    if (f.converged) return;
+    if (!slow || !path.full() || f.steps == rules.most_steps) continue;
+    Fit leapt = f;
+    const bool sound = path.leap(leapt.scatters, leapt.mixture.dof) && step(x, n, leapt, model, rules, progress) &&
+                       (leapt.moved ? path.nearer(leapt.scatters, leapt.mixture.dof) : leapt.loglik >= f.loglik);
+    const int steps = f.steps + 1;
+    if (sound) f = std::move(leapt);
+    f.steps = steps;
+    before = f.loglik;
+    path.start(f.scatters, f.mixture.dof);
   }
 }
 

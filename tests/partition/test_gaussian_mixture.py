@@ -49,7 +49,7 @@ def test_separated_groups_are_found_and_bic_counts_them():
 
 def test_same_bic_as_the_naive_twin():
     x, truth = three_groups(120, seed=3)
-    part = GaussianMixture(k=10, groups=3, models=("VVV",), tolerance=1e-12).partition(x)
+    part = GaussianMixture(k=10, groups=3, models=("VVV",), tolerance=1e-9).partition(x)
     z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
     loglik = naive.em(z, np.eye(3)[truth], "VVV", 60, floor=10 / 120)[0]
     assert part.details["log-likelihood"] == pytest.approx(loglik, rel=1e-9)
@@ -234,17 +234,20 @@ def test_starts_are_never_singular():
         assert np.linalg.eigvalsh(start.statistics.scatter).min() > 0.1
 
 
-def test_more_starts_never_make_the_fit_worse():
+@pytest.mark.parametrize("sampled", [{}, {"hierarchy_records": 100}])
+def test_more_starts_never_end_worse(sampled):
     """Every start goes to convergence, the hierarchical one among them: the best is as good as any alone."""
     rng = np.random.default_rng(8)
     x = np.vstack([rng.normal(size=(120, 3)) * rng.lognormal(size=3) + rng.normal(size=3) * 2 for _ in range(4)])
-    alone = GaussianMixture(k=20, groups=4, models=("VVV",), kmeans_starts=0).partition(x, seed=1)
-    fits = [GaussianMixture(k=20, groups=4, models=("VVV",), kmeans_starts=m).partition(x, seed=1) for m in range(1, 8)]
-    reached = [part.details["log-likelihood"] for part in fits]
-    assert alone.details["start"] == "hierarchical"
-    assert reached == sorted(reached)
-    assert reached[0] >= alone.details["log-likelihood"]
-    assert reached[-1] > alone.details["log-likelihood"]
+    for groups in (4, "2..6"):
+        reached = [
+            GaussianMixture(k=20, groups=groups, models=("VVV",), kmeans_starts=starts, **sampled)
+            .partition(x, seed=1)
+            .details["BIC"]
+            for starts in range(8)
+        ]
+        assert reached == sorted(reached)
+        assert reached[-1] > reached[0]
 
 
 def test_principal_components_find_groups_that_lie_along_them():

@@ -157,14 +157,55 @@ def test_plain_microaggregation_of_the_census_is_linked_as_printed():
         assert 100 * (y[near] == y).all(axis=1).mean() == pytest.approx(printed, abs=0.25)
 
 
-def test_six_groups_of_the_thyroid_data_from_the_hierarchical_start():
-    """S0, Section 6: six groups, BIC choosing G among 2 to 10; printed sizes 708, 440, 325, 232, 179, 63."""
+@pytest.mark.parametrize("starts", [0, 2])
+def test_six_groups_of_the_thyroid_data(starts):
+    """S0, Section 5: six groups of unconstrained covariances; printed sizes 708, 440, 325, 232, 179, 63."""
+    mixture = shoal.GaussianMixture(k=60, groups=6, models=("VVV",), kmeans_starts=starts)
+    part = mixture.partition(continuous_thyroid(), seed=1)
+    assert part.details["start"] == "hierarchical"
+    assert part.details["converged"]
+    assert part.details["log-likelihood"] == pytest.approx(-7363.7211, abs=1e-4)
+    assert part.details["BIC"] == pytest.approx(-15674.1978, abs=2e-4)
+    assert sorted(part.sizes.tolist(), reverse=True) == [748, 398, 339, 228, 169, 65]
+    assert part.details["assignment"]["records moved"] == 0
+
+
+@pytest.mark.parametrize(("starts", "groups", "best"), [(0, 7, -15663.57), (2, 10, -15656.45)])
+def test_bic_takes_more_than_six_groups_of_thyroid_where_em_has_converged(starts, groups, best):
+    """S0, Section 5, took six of 2 to 10, where EM had made twelve steps at most."""
+    mixture = shoal.GaussianMixture(k=60, models=("VVV",), kmeans_starts=starts)
+    part = mixture.partition(continuous_thyroid(), seed=1)
+    by_groups = part.details["BIC by model and groups"]["VVV"]
+    assert part.n_groups == groups
+    assert part.details["BIC"] == pytest.approx(best, abs=0.01)
+    assert by_groups["6"] == pytest.approx(-15674.198, abs=0.001)
+    assert part.details["assignment"]["smallest before"] < 60
+
+
+def test_sizes_are_at_rest_where_a_mixture_ends():
+    """At a thousandth of the tolerance the sizes of THYROID are the same; after the paper's 12 steps they are not."""
     records = continuous_thyroid()
-    mixture = shoal.GaussianMixture(k=60, models=("VVV",), kmeans_starts=0).partition(records, seed=1)
-    assert mixture.details["BIC"] == pytest.approx(-15674.4, abs=0.05)
-    assert sorted(mixture.sizes.tolist(), reverse=True) == [772, 378, 336, 228, 171, 62]
-    more = shoal.GaussianMixture(k=60, models=("VVV",)).partition(records, seed=2)
-    assert more.details["BIC"] >= mixture.details["BIC"]
+    one = {"k": 60, "groups": 6, "models": ("VVV",), "kmeans_starts": 0}
+    sizes, finer, twelve = (
+        sorted(shoal.GaussianMixture(**one, **limits).partition(records, seed=1).sizes.tolist(), reverse=True)
+        for limits in ({}, {"tolerance": 1e-9}, {"most_steps": 12})
+    )
+    assert sizes == finer
+    assert sum(abs(a - b) for a, b in zip(sizes, twelve)) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_more_starts_of_latent_classes_never_end_worse(seed):
+    """The fifteen binary columns of THYROID, G = 6 as in S0, Section 7."""
+    columns = thyroid()
+    frame = pl.DataFrame({name: columns[name] for name in BINARY})
+    reached = [
+        shoal.LatentClass(k=60, groups=6, starts=starts).partition(frame, seed=seed).details["log-likelihood"]
+        for starts in (1, 2, 4, 8, 16)
+    ]
+    assert reached == sorted(reached)
+    assert reached[-1] > -4475
 
 
 def test_hybrid_with_the_hierarchical_groups_is_as_hard_to_tell_apart_as_printed():

@@ -110,7 +110,8 @@ class GaussianMixture(Partitioner):
     regularise
         Share of the smallest column variance that is added to every variance of every group.
     tolerance
-        EM ends when the log-likelihood L changes by at most `tolerance` (1 + |L|).
+        EM ends when no share, mean or covariance of a group still goes farther than this, in standard deviations, as
+        its last steps tell.
     most_steps
         EM ends after so many steps at the latest.
 
@@ -120,7 +121,8 @@ class GaussianMixture(Partitioner):
     records form one group. A model whose covariance becomes singular is out of the comparison, and the facts
     say so. If no model can be fitted, all are fitted again with 1e-6 for `regularise`.
 
-    Every cell of the grid is fitted from every start to convergence, and keeps the fit of greatest likelihood.
+    Every cell of the grid is fitted from every start to convergence, and the best end counts, so that one more start
+    never makes it worse. Slow steps of EM are extrapolated (Varadhan & Roland 2008).
 
     `tails` shapes the groups; what their records are replaced by is for the replacement to say: `multivariate-t` draws
     from the law that was fitted.
@@ -138,7 +140,7 @@ class GaussianMixture(Partitioner):
     selection_records: Annotated[int, Ge(100)] = 10_000
     regularise: Annotated[float, Ge(0), Setting()] = 0.0
     tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
-    most_steps: Annotated[int, Ge(1)] = 1000
+    most_steps: Annotated[int, Ge(1)] = 5000
 
     def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Partition:
         records.raw(columns)  # refuses columns that are not continuous
@@ -275,14 +277,11 @@ class Search:
         return tuple({model[0]: model for model in reversed(models)}.values())[::-1]  # only volume is left to differ
 
     def _fit(self, starts: list[Start], groups: int, model: CovarianceModel, tails: Tails) -> Candidate | None:
-        """The best of all starts, each run to convergence: a start never makes the fit worse."""
+        """The best of all starts, each run to convergence: a start never makes the end worse."""
         dof = np.full(groups, FIRST_DOF if tails == "t" else np.inf)
-        best: tuple[MixtureFit, str] | None = None
-        for start in starts:
-            fit = mixture_em(self.x, start.statistics, model=model, dof=dof, **self.options)
-            if fit.singular < 0 and (best is None or fit.loglik > best[0].loglik):
-                best = fit, start.name
-        return None if best is None else self._candidate(best[0], model, tails, best[1], len(self.x))
+        fits = ((start, mixture_em(self.x, start.statistics, model=model, dof=dof, **self.options)) for start in starts)
+        ends = (self._candidate(fit, model, tails, start.name, len(self.x)) for start, fit in fits if fit.singular < 0)
+        return max(ends, key=lambda end: end.bic, default=None)
 
     def _candidate(self, fit: MixtureFit, model: CovarianceModel, tails: Tails, start: str, n: int) -> Candidate:
         groups = len(fit.proportion)

@@ -83,9 +83,9 @@ class ClassSearch:
         return latent_class_parameters(groups, self.seen, len(self.covariates))
 
     def _fit(self, groups: int) -> LatentClassFit:
-        """The best of all starts, each carried to convergence: which of them end well shows only there."""
+        """The likeliest of all ends: a start never makes it worse, as each is carried to convergence."""
         fits = (self._em(self.rows, self._start(groups, i)) for i in range(self.starts))
-        return max(fits, key=lambda fit: fit.objective)
+        return max(fits, key=lambda fit: fit.loglik)
 
     def _start(self, groups: int, number: int) -> Floats:
         """First memberships, by k-means and at random in turn; the same however many there are."""
@@ -154,8 +154,8 @@ class LatentClass(Partitioner):
     covariates
         Continuous columns that the class probabilities depend on; none of them is a column of the step.
     starts
-        First memberships to try, by k-means and at random in turn; EM carries each to convergence, and the best
-        end counts.
+        First memberships to try, by k-means and at random in turn; EM carries each to convergence, and the end of
+        greatest log-likelihood counts, so that one more start never makes it worse.
     prior_records
         How many records each class is credited with that answer like the whole table, so that no category gets
         probability 0 where it was merely not observed.
@@ -182,7 +182,7 @@ class LatentClass(Partitioner):
     prior_records: Annotated[float, Gt(0), Setting()] = 1.0
     selection_records: Annotated[int, Ge(100)] = 10_000
     tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
-    most_steps: Annotated[int, Ge(1)] = 1000
+    most_steps: Annotated[int, Ge(1)] = 5000
 
     def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Partition:
         self._check(records, columns)

@@ -64,7 +64,7 @@ class LocalSynthesis(Partitioner):
     kmeans_starts: Annotated[int, Ge(0)] = 2
     selection_records: Annotated[int, Ge(100)] = 10_000
     tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
-    most_steps: Annotated[int, Ge(1)] = 1000
+    most_steps: Annotated[int, Ge(1)] = 5000
 
     def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Partition:
         continuous = tuple(name for name in columns if records[name].continuous)

@@ -58,12 +58,41 @@ def test_one_m_step_of_every_model_by_hand():
 )  # fmt: skip
 def test_same_as_the_naive_twin(seed, groups, d, model, floor):
     x, start = groups_of(seed, 40 * groups, d, groups)
-    fit = mixture_em(x, statistics_of(x, start, groups), model=model, floor=floor, most_steps=5, tolerance=-1.0)
-    loglik, proportion, mean, covariance = naive.em(x, np.eye(groups)[start], model, 5, floor)
+    fit = mixture_em(x, statistics_of(x, start, groups), model=model, floor=floor, most_steps=3, tolerance=-1.0)
+    loglik, proportion, mean, covariance = naive.em(x, np.eye(groups)[start], model, 3, floor)
     assert fit.loglik == pytest.approx(loglik, rel=1e-10)
     np.testing.assert_allclose(fit.proportion, proportion, rtol=1e-9)
     np.testing.assert_allclose(fit.mean, mean, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.3])
+@pytest.mark.parametrize("model", ["EEI", "VVI", "EEE", "VVV"])
+def test_extrapolated_steps_end_where_plain_ones_do(model, floor):
+    # Three groups so near each other that plain EM is slow: it needs up to ten times as many steps.
+    rng = np.random.default_rng(4)
+    start = np.repeat([0, 1, 2], [60, 60, 30]).astype(np.int32)
+    x = rng.normal(size=(150, 2)) + np.array([[0, 0], [2, 0], [0, 2]])[start]
+    fit = mixture_em(x, statistics_of(x, start, 3), model=model, floor=floor, tolerance=1e-9, most_steps=3000)
+    loglik, proportion, mean, covariance = naive.em(x, np.eye(3)[start], model, 3000, floor)
+    assert fit.converged
+    assert fit.steps < 600
+    assert fit.loglik == pytest.approx(loglik, rel=1e-9)
+    np.testing.assert_allclose(fit.proportion, proportion, atol=1e-6)
+    np.testing.assert_allclose(fit.mean, mean, atol=1e-6)
+    np.testing.assert_allclose(fit.covariance, covariance, atol=1e-6)
+
+
+@pytest.mark.parametrize("model", ["EEI", "VEV", "VVE", "VVV"])
+def test_extrapolation_never_lowers_the_likelihood_without_a_floor(model):
+    x, start = groups_of(3, 300, 3, 4)
+    fits = [
+        mixture_em(x, statistics_of(x, start, 4), model=model, most_steps=steps, tolerance=-1.0)
+        for steps in range(1, 80)
+    ]
+    reached = np.array([fit.loglik for fit in fits])
+    assert (np.diff(reached) >= -1e-9 * np.abs(reached[1:])).all()
+    assert [fit.steps for fit in fits] == list(range(1, 80))
 
 
 @pytest.mark.parametrize("model", COVARIANCE_MODELS)
@@ -161,10 +190,11 @@ def test_a_singular_group_is_named():
 
 def test_goes_on_where_it_stopped_and_repeats():
     x, start = groups_of(2, 200, 2, 3)
-    whole = mixture_em(x, statistics_of(x, start, 3), most_steps=20, tolerance=-1.0)
-    half = mixture_em(x, statistics_of(x, start, 3), most_steps=10, tolerance=-1.0)
-    rest = mixture_em(x, half.statistics, most_steps=10, tolerance=-1.0)
+    whole = mixture_em(x, statistics_of(x, start, 3), most_steps=3, tolerance=-1.0)
+    half = mixture_em(x, statistics_of(x, start, 3), most_steps=1, tolerance=-1.0)
+    rest = mixture_em(x, half.statistics, most_steps=2, tolerance=-1.0)
     assert rest.loglik == whole.loglik
+    whole = mixture_em(x, statistics_of(x, start, 3), most_steps=20, tolerance=-1.0)
     again = mixture_em(x, statistics_of(x, start, 3), most_steps=20, tolerance=-1.0)
     assert again.covariance.tobytes() == whole.covariance.tobytes()
 

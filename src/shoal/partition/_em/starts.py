@@ -35,7 +35,7 @@ class Starts:
     def __init__(self, x: Floats, hierarchy_records: int, kmeans: int, rng: Generator) -> None:
         self.x = x
         self.kmeans = kmeans
-        self.seeds = rng.integers(0, 2**63, size=max(kmeans, 1))
+        self.seed = int(rng.integers(2**63))
         about = x - x.mean(axis=0)
         self.covariance = linear.cross_product(about, about) / len(x)
         self.sample = x[drawn_rows(rng, len(x), hierarchy_records)]
@@ -50,7 +50,7 @@ class Starts:
         if groups <= len(self.sample):
             yield self._start("hierarchical", self.sample, cut(self.merges, groups), groups)
         for number in range(self.kmeans or groups > len(self.sample)):
-            labels = kmeans(self.x, groups, np.random.default_rng([self.seeds[number], groups]))
+            labels = kmeans(self.x, groups, np.random.default_rng([self.seed, number, groups]))
             yield self._start(f"k-means {number + 1}", self.x, labels, groups)
 
     def _start(self, name: str, x: Floats, labels: Ints, groups: int) -> Start:
