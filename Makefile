@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo studio test examples set-up check format test-matrix docs image clean
+.PHONY: demo studio test set-up check format test-matrix docs image clean
 .PHONY: native sanitize sanitizers try-sanitized
 
 demo: $(VENV)/demo
@@ -16,10 +16,6 @@ studio: $(VENV)/runs
 # Files in their own order: by their number of tests, the longest ones, which have few, would come last.
 test: $(VENV)/tests
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-
-# New examples of a few properties, under a minute; prints the seed by which they come again.
-examples: $(VENV)/tests
-	$(BIN)/python tests/matrix.py examples
 
 # All that tests and checks need.
 set-up: $(VENV)/checks

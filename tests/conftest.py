@@ -76,7 +76,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None:
-    """Say how many published figures could not be compared, for want of their data."""
+    """Say how many published figures could not be compared, for want of their data, and how to see a failure again."""
+    if RANDOM_SEED:
+        terminalreporter.write_line(str(pytest_report_header(terminalreporter.config)))
     skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
     if count := sum(NOT_RUN in reason for reason in skipped):
         terminalreporter.write_line(f"{count} reference comparisons not run")

@@ -3,8 +3,7 @@
 What follows `--` goes to pytest: `python tests/matrix.py oldest -- tests/table/files` runs some tests only.
 
 Each part makes an environment below `.venv-matrix/` and runs the suite in it; `today` is one part, another each day.
-A part whose Python or user is not on this machine is not run, and said so. `examples` tries new examples of a few
-properties with the interpreter at hand, in the surroundings of today.
+A part whose Python or user is not on this machine is not run, and said so.
 """
 
 import datetime as dt
@@ -15,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -150,43 +149,9 @@ PARTS: dict[str, Callable[..., str]] = {
 }
 
 
-EXAMPLES = (
-    "tests/table/files/test_csv_fuzzed.py",
-    "tests/test_independent_check.py",
-    "tests/kernels/test_classes.py",
-    "tests/kernels/partition/test_mdav.py",
-    "tests/kernels/requirement/test_emd.py",
-    "tests/mask/test_suppress.py",
-)
-"""Tests of properties that take less than a minute together."""
-
-
-def of_today(names: Iterable[str]) -> str:
-    """One of some names, another each day."""
-    return (every := list(names))[dt.date.today().toordinal() % len(every)]
-
-
-def seed_of_the_tree() -> str:
-    """A seed that is another for every state of the files committed, so that what fails on a server fails at home."""
-    done = subprocess.run(["git", "rev-parse", "HEAD^{tree}"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return "new" if done.returncode else str(int(done.stdout[:12], 16))
-
-
-def new_examples() -> int:
-    """Examples that no other commit tries, in the surroundings of today; the seed they come from is printed."""
-    name = of_today(filter(can_be, SURROUNDINGS))
-    print(f"new examples, {name}", flush=True)
-    environment = {**os.environ, **ONE_THREAD, **SURROUNDINGS[name], "SHOAL_TEST_SEED": seed_of_the_tree()}
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-n", "2", *EXAMPLES], cwd=ROOT, env=environment, check=False
-    ).returncode
-
-
 def main(asked: list[str]) -> int:
-    if asked == ["examples"]:
-        return new_examples()
     asked, options = (asked[: asked.index("--")], asked[asked.index("--") + 1 :]) if "--" in asked else (asked, [])
-    today = of_today(PARTS)
+    today = list(PARTS)[dt.date.today().toordinal() % len(PARTS)]
     names = [name for word in asked for name in {"all": list(PARTS), "today": [today]}.get(word, [word])]
     if unknown := [name for name in names if name not in PARTS]:
         print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")

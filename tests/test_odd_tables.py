@@ -2,6 +2,7 @@
 
 import datetime as dt
 import hashlib
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,6 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.plan.draft import plan_text
-from shoal.table.files.table import Table
 from shoal.table.schema import Schema
 from shoal.vocabulary.errors import FileError, Refused
 
@@ -108,7 +107,7 @@ def pause() -> None:
     """Until the second changes: no format notes anything finer."""
     began = dt.datetime.now(dt.UTC).replace(microsecond=0)
     while dt.datetime.now(dt.UTC).replace(microsecond=0) == began:
-        pass
+        time.sleep(0.01)
 
 
 def test_a_small_seed_is_named_in_the_private_report(tmp_path: Path) -> None:
@@ -119,7 +118,6 @@ def test_a_small_seed_is_named_in_the_private_report(tmp_path: Path) -> None:
 
 
 def test_a_hundred_thousand_columns() -> None:
-    """What looks at each column may not look at all of them for it: ten times the columns, about ten times the work."""
+    """What looks at each column may not look at all of them for it; the time of drafting is measured elsewhere."""
     names = [f"c{i}" for i in range(100_000)]
     Schema.of(dict.fromkeys(names, "other")).check_covers(names)
-    assert plan_text(Table(frame=pl.DataFrame({name: [1] for name in names[:20_000]})), "wide.csv").count("\n") > 20_000

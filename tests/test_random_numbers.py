@@ -18,7 +18,7 @@ def uses(text: str) -> Iterator[str]:
     """The functions that draw from a generator of their module."""
     module = ast.parse(text)
     names = generators(module)
-    for function in ast.walk(module):
+    for function in ast.walk(module) if names else ():
         if isinstance(function, (ast.FunctionDef, ast.Lambda)):
             read = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
             own = {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)}

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,13 @@ def neighbours(rng: np.random.Generator) -> tuple[TablePair, TablePair]:
     return tuple(TablePair.of(table, release, traced=True) for table in tables)  # type: ignore[return-value]
 
 
+@cache
+def all_neighbours(seed: int) -> list[tuple[TablePair, TablePair]]:
+    """Pairs of neighbours, made once for all measures: what a pair has counted for one is at hand for the next."""
+    rng = np.random.default_rng(seed)
+    return [neighbours(rng) for _ in range(TABLES)]
+
+
 def near_an_edge(one: tuple[float, float], other: tuple[float, float]) -> bool:
     """Whether two neighbours' figures, or the narrowest bands that their influences allow, lie at an edge."""
     (value, influence), (_, back) = one, other
@@ -146,10 +154,9 @@ def near_an_edge(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 def tried(entry: Any, tables: int, seed: int) -> Counter[str]:
     """What came of a measure on pairs of neighbours: how many had a band, and another band, each of these looked at."""
-    rng, counts = np.random.default_rng(seed), Counter[str]()
+    counts = Counter[str]()
     given = GIVEN.get(entry.name, lambda released: {})
-    for _ in range(tables):
-        pairs = neighbours(rng)
+    for pairs in all_neighbours(seed)[:tables]:
         measure = entry.cls(**given(pairs[0].released))
         findings = [measure.finding_on(pair, np.random.default_rng(0)) for pair in pairs]
         one, other = (shown(finding) for finding in findings)

@@ -111,42 +111,60 @@ DUCKDB: dict[str, list[str]] = {
 }
 
 
-def polars(cells: list[Any], kind: Any) -> Any:
-    return pl.DataFrame({"x": pl.Series(cells, dtype=kind), "wage": WAGE})
+Columns = dict[str, tuple[list[Any], Any]]
+"""Columns of one table: the cells and the type of each."""
 
 
-def pandas(cells: list[Any], kind: Any) -> Any:
+def polars(columns: Columns) -> Any:
+    return pl.DataFrame(
+        {name: pl.Series(cells, dtype=kind) for name, (cells, kind) in columns.items()} | {"wage": WAGE}
+    )
+
+
+def pandas(columns: Columns) -> Any:
+    return pd.DataFrame({name: pandas_series(*column) for name, column in columns.items()} | {"wage": WAGE})
+
+
+def pandas_series(cells: list[Any], kind: Any) -> Any:
     if kind == "bool" and None in cells:
         raise ValueError("pandas would take a missing cell for False")
     arrow = getattr(kind, "pyarrow_dtype", None)
     if arrow is not None and pa.types.is_dictionary(arrow):
-        coded = pyarrow(cells, arrow)["x"]
-        return pd.DataFrame({"x": pd.Series(pd.arrays.ArrowExtensionArray(coded)), "wage": WAGE})
-    return pd.DataFrame({"x": pd.Series(cells, dtype=kind), "wage": WAGE})
+        return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([arrow_array(cells, arrow)])))
+    return pd.Series(cells, dtype=kind)
 
 
-def pyarrow(cells: list[Any], kind: Any) -> Any:
+def pyarrow(columns: Columns) -> Any:
+    return pa.table({name: arrow_array(*column) for name, column in columns.items()} | {"wage": WAGE})
+
+
+def arrow_array(cells: list[Any], kind: Any) -> Any:
     if pa.types.is_dictionary(kind):
-        return pa.table({"x": pa.array(cells, kind.value_type).dictionary_encode().cast(kind), "wage": WAGE})
+        return pa.array(cells, kind.value_type).dictionary_encode().cast(kind)
     if pa.types.is_float16(kind):  # of which some versions take no other numbers
         cells = [None if cell is None else np.float16(cell) for cell in cells]
-    return pa.table({"x": pa.array(cells, kind), "wage": WAGE})
+    return pa.array(cells, kind)
 
 
-def in_duckdb(cells: list[Any], kind: str) -> Any:
-    plain = polars(cells, next(PLAIN[k] for k in DUCKDB if kind in DUCKDB[k]))
-    return duckdb.connect().from_arrow(plain.to_arrow()).project(f"x::{kind} as x, wage")
+def in_duckdb(columns: Columns) -> Any:
+    plain = {name: (cells, PLAIN[duckdb_holds(kind)]) for name, (cells, kind) in columns.items()}
+    cast = ", ".join(f"{name}::{kind} as {name}" for name, (_, kind) in columns.items())
+    return duckdb.connect().from_arrow(polars(plain).to_arrow()).project(f"{cast}, wage")
 
 
-def in_narwhals(make: Callable[[list[Any], Any], Any]) -> Callable[[list[Any], Any], Any]:
-    def wrapped(cells: list[Any], kind: Any) -> Any:
-        return nw.from_native(make(cells, kind), eager_only=True)
+def duckdb_holds(kind: str) -> str:
+    return next(holds for holds, kinds in DUCKDB.items() if kind in kinds)
+
+
+def in_narwhals(make: Callable[[Columns], Any]) -> Callable[[Columns], Any]:
+    def wrapped(columns: Columns) -> Any:
+        return nw.from_native(make(columns), eager_only=True)
 
     wrapped.__name__ = f"narwhals-of-{make.__name__}"
     return wrapped
 
 
-WRAPPED: list[tuple[Callable[[list[Any], Any], Any], dict[str, list[Any]]]] = [
+WRAPPED: list[tuple[Callable[[Columns], Any], dict[str, list[Any]]]] = [
     (polars, {"truth": [pl.Boolean], "whole": [pl.Int32], "text": [pl.Enum(LETTERS)], "span": [pl.Duration("ms")]}),
     (pandas, {"truth": ["boolean"], "whole": ["int64", "Int32"], "text": ["category"], "stamp": ["datetime64[ns]"]}),
     (pyarrow, {"truth": [pa.dictionary(pa.int32(), pa.bool_())], "text": [pa.string_view()], "number": [pa.float16()]}),
@@ -154,7 +172,7 @@ WRAPPED: list[tuple[Callable[[list[Any], Any], Any], dict[str, list[Any]]]] = [
 """Some types of each library as a narwhals frame, which is unwrapped; the library's own are tried in full."""
 
 
-KINDS: list[tuple[Callable[[list[Any], Any], Any], str, Any]] = [
+KINDS: list[tuple[Callable[[Columns], Any], str, Any]] = [
     (make, holds, kind)
     for make, kinds in (
         *((polars, POLARS), (pandas, PANDAS), (pyarrow, ARROW), (in_duckdb, DUCKDB)),
@@ -246,7 +264,7 @@ def with_gap(holds: str, gap: int | None) -> list[Any]:
 @cache
 def twin(holds: str, gap: int | None) -> Tried:
     """The plainest table with the same cells."""
-    return Tried(polars(with_gap(holds, gap), PLAIN[holds]))
+    return Tried(polars({"x": (with_gap(holds, gap), PLAIN[holds])}))
 
 
 @cache
@@ -260,10 +278,10 @@ Way = tuple[int | None, str, str | None]
 
 def tables(make: Any, holds: str, kind: Any) -> dict[int | None, Tried]:
     """A table of a type by the row whose cell is missing; some types of pandas and NumPy know no missing cell."""
-    out = {None: Tried(make(with_gap(holds, None), kind))}
+    out = {None: Tried(make({"x": (with_gap(holds, None), kind)}))}
     for gap in {gap for gap, _ in POLICIES if gap is not None}:
         with contextlib.suppress(ValueError, TypeError):
-            out[gap] = Tried(make(with_gap(holds, gap), kind))
+            out[gap] = Tried(make({"x": (with_gap(holds, gap), kind)}))
     return out
 
 
@@ -317,19 +335,35 @@ def test_the_same_cells_or_the_same_words(number: int) -> None:
             assert all(alike(a, b, coarse=coarse) for a, b in zip(cells, came[name])), (*where, cells)
 
 
-@pytest.mark.parametrize(("make", "holds", "kind"), KINDS, ids=[f"{m.__name__}-{h}-{k}" for m, h, k in KINDS])
-def test_a_suppressed_cell_is_missing_in_the_file(make: Any, holds: str, kind: Any, tmp_path: Path) -> None:
-    cells = [CELLS[holds][0]] * (N - 2) + [CELLS[holds][1], CELLS[holds][2]]
-    assert len(set(cells)) > 1
+def several() -> list[tuple[Callable[[Columns], Any], list[tuple[str, Any]]]]:
+    """The types of each library, up to six a table."""
+    kinds = {make: [(holds, kind) for other, holds, kind in KINDS if other is make] for make, _, _ in KINDS}
+    return [(make, every[i : i + 6]) for make, every in kinds.items() for i in range(0, len(every), 6)]
+
+
+@pytest.mark.parametrize(("make", "together"), several(), ids=lambda one: getattr(one, "__name__", ""))
+def test_a_suppressed_cell_is_missing_in_the_file(make: Any, together: list[tuple[str, Any]], tmp_path: Path) -> None:
+    """Each column is suppressed by a step of its own."""
+    kinds = {f"x{i}": column for i, column in enumerate(together)}
+    columns = {name: (with_two_rare(CELLS[holds]), kind) for name, (holds, kind) in kinds.items()}
     plan = {
-        "columns": {"x": {"role": "quasi-identifier", "level": "nominal"}, "wage": "other"},
-        "steps": [{"mask": "suppress", "k": 3}],
+        "columns": {name: {"role": "quasi-identifier", "level": "nominal"} for name in kinds} | {"wage": "other"},
+        "steps": [{"mask": "suppress", "k": 3, "columns": [name]} for name in kinds],
         "output": {"shuffle": False, "format": "parquet"},
     }
-    release = shoal.protect(make(cells, kind), plan, seed=1)
+    release = shoal.protect(make(columns), plan, seed=1)
     written = pl.read_parquet(release.write(tmp_path / "out", unproved=True) / "release" / "data.parquet")
-    for back in (cells_of(release.data)["x"], written["x"].to_list()):
-        assert [cell is None for cell in back] == [cell != cells[0] for cell in cells]
+    returned = cells_of(release.data)
+    for name, (cells, kind) in columns.items():
+        for back in (returned[name], written[name].to_list()):
+            assert [cell is None for cell in back] == [cell != cells[0] for cell in cells], kind
+
+
+def with_two_rare(cells: list[Any]) -> list[Any]:
+    """A column of one value, but for two records, each alone with its own."""
+    out = [cells[0]] * (N - 2) + [cells[1], cells[2]]
+    assert len(set(out)) > 1
+    return out
 
 
 def test_what_no_type_can_hold_is_named() -> None:

@@ -2,6 +2,7 @@
 
 import random
 from datetime import date
+from itertools import product
 
 import narwhals.stable.v2 as nw
 import pandas as pd
@@ -52,6 +53,16 @@ def test_check_digits_by_known_numbers(check, right):
     places = [i for i, c in enumerate(right) if c.isdigit()]
     slips = [right[:i] + str((int(right[i]) + 1) % 10) + right[i + 1 :] for i in places]
     assert not any(check(slip) for slip in slips if slip != right)
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 0.5, 0.9, 1])
+def test_a_share_holds_as_counting_says_and_no_more_are_asked_than_it_takes(share):
+    for answers in product([True, False], repeat=6):
+        rest = iter(answers)
+        enough = check_digits.enough_hold(rest, 6, share)
+        assert enough == (sum(answers) >= share * 6)
+        asked = answers[: 6 - len(list(rest))]
+        assert enough or asked.count(False) == next(n for n in range(7) if 6 - n < share * 6)
 
 
 def test_verhoeff_sees_every_slip_and_every_turn():

@@ -4,7 +4,8 @@ A column in which nearly every number passes holds such numbers, whatever its na
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import filterfalse
 
 VERHOEFF_TABLE = tuple(
     tuple((a + b) % 5 if a < 5 and b < 5 else (a + b) % 5 + 5 if a < 5 else (a - b) % 5 + 5 if b < 5 else (a - b) % 5
@@ -95,6 +96,12 @@ def kind_of(values: list[str], share: float) -> str | None:
     """The first kind of number that at least `share` of the values are; None if there is none."""
     plain = [re.sub(r"[\s.-]", "", value).upper() for value in values]
     for kind, (looks, passes) in CHECKED.items():
-        if sum(looks.fullmatch(value) is not None and passes(value) for value in plain) >= share * len(plain):
+        if enough_hold((looks.fullmatch(value) is not None and passes(value) for value in plain), len(plain), share):
             return kind
     return None
+
+
+def enough_hold(answers: Iterable[object], count: int, share: float) -> bool:
+    """True if at least this share of so many answers hold; once too many do not, no further one is asked for."""
+    failures = enumerate(filterfalse(None, answers), start=1)
+    return all(count - failed >= share * count for failed, _ in failures)

@@ -14,7 +14,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from shoal.table.check_digits import kind_of
+from shoal.table.check_digits import enough_hold, kind_of
 from shoal.table.column_words import meanings
 
 MOST_VALUES = 20_000
@@ -141,7 +141,7 @@ def outright(values: Iterable[Any]) -> str:
     titles = {identifier.letter: identifier.title for identifier in IDENTIFIERS}
     forms = [*((letter, INSIDE[letter].search) for letter in INSIDE), ("G", WHOLE["G"].fullmatch)]
     for letter, matches in forms:
-        if sum(matches(text) is not None for text in texts) >= MOST * len(texts):
+        if enough_hold(map(matches, texts), len(texts), MOST):
             return titles[letter]
     kind = kind_of(texts, MOST)
     return f"numbers with a check digit ({kind})" if kind else ""
