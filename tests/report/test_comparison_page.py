@@ -5,8 +5,13 @@ from typing import Any
 import pytest
 
 from shoal.report.comparison_page import comparison, comparison_map, comparison_page
+from shoal.vocabulary.registry import entry
 
-SHARE = {"kind": "risk", "unit": "", "limits": [0.0, 1.0], "original": None, "prominence": 0, "unchanged": None}
+SHARE = {"kind": "risk", "unit": "", "limits": [0.0, 1.0], "original": None} | {
+    "prominence": 0,
+    "unchanged": None,
+    "score_weight": 0.0,
+}
 FIGURE = {"measure": "suda2", "title": "SUDA risk", "better": "lower", **SHARE}
 RIGHT = {"measure": "r", "title": "Correct", "better": "higher", **SHARE}
 
@@ -117,9 +122,13 @@ def test_a_map_needs_figures_that_all_releases_have() -> None:
 
 
 def scored(pil: Any, *risks: Any) -> Any:
+    loss = {"kind": "utility", "measure": "pil", "limits": [0.0, 100.0], "value": pil}
     names = ("distance-linkage", "probabilistic-linkage", "interval-disclosure")
-    loss = {**FIGURE, "kind": "utility", "measure": "pil", "title": "PIL", "limits": [0.0, 100.0], "value": pil}
-    return evidence(loss, *[FIGURE | {"measure": n, "title": n, "value": v} for n, v in zip(names, risks)])
+    figures = [
+        FIGURE | {"measure": name, "title": name, "value": value, "score_weight": entry("risk", name).cls.score_weight}
+        for name, value in zip(names, risks)
+    ]
+    return evidence(FIGURE | loss | {"score_weight": entry("utility", "pil").cls.score_weight}, *figures)
 
 
 def test_the_score_is_half_risk_and_half_loss() -> None:
@@ -135,5 +144,7 @@ def test_the_score_is_half_risk_and_half_loss() -> None:
 
 def test_no_score_of_measures_that_were_taken_twice() -> None:
     twice = scored(40.0, 0.1, 0.3, 0.2)
-    twice["measures"].append(FIGURE | {"measure": "distance-linkage", "title": "again", "value": 0.9})
+    twice["measures"].append(
+        FIGURE | {"measure": "distance-linkage", "title": "again", "value": 0.9, "score_weight": 0.125}
+    )
     assert not [row for row in comparison({"a": twice}) if row["title"].startswith("Score")]

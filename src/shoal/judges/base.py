@@ -72,6 +72,8 @@ class Measure(ABC):
     """Words that follow the title at the head of a report, with their punctuation; the fact `mean` follows them."""
     unchanged: ClassVar[float | None] = None
     """Figure of a release that equals the original, if it is known."""
+    score_weight: ClassVar[float] = 0.0
+    """Weight, as a share of the upper limit, in the score of half risk and half loss (Domingo-Ferrer & Torra 2001)."""
 
     def finding_on(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         """The figure, or the reason why there is none: something is missing, or distances do not fit into memory.

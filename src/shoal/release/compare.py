@@ -226,6 +226,7 @@ def checked(name: str, content: Any) -> Comparable:
         "original": None,
         "prominence": 0,
         "unchanged": None,
+        "score_weight": 0.0,
     }
     declared = {name: {"kind": e.kind, **declared_by(e.kind, e.name)} for name, e in kinds.items()}
     measures = [{**plain, **declared.get(f["measure"], {}), **f} for f in content["measures"]]

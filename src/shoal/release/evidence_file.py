@@ -259,6 +259,7 @@ def declared_by(kind: str, measure: str) -> Declared:
         "prominence": registration.cls.prominence,
         "headline": registration.cls.headline,
         "unchanged": registration.cls.unchanged,
+        "score_weight": registration.cls.score_weight,
     }
 
 

@@ -1,5 +1,6 @@
 """Several releases side by side: rows of figures in groups, and the page that shows them."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,11 +26,6 @@ GROUPS: dict[Group, str] = {
 
 LACKING: dict[Group, str] = {"requirement": "not required", "reached": "not known", "release": "not known"}
 """Meaning of an empty cell, by group; it is no evidence of safety."""
-
-
-SCORE = {"pil": 0.5, "distance-linkage": 12.5, "probabilistic-linkage": 12.5, "interval-disclosure": 25.0}
-"""Weights of the score: half loss, half risk, of which one half is linkage and one half intervals (Domingo-Ferrer &
-Torra 2001), the loss being the one with bounds (Mateo-Sanz et al. 2005). Risks are shares, PIL is in per cent."""
 
 
 class Row(UnitAndLimits):
@@ -130,14 +126,15 @@ def _figures(content: Comparable) -> Iterator[ReleaseFigure]:
 
 
 def _score(measures: Sequence[Figure]) -> float | None:
-    """The score of Domingo-Ferrer and Torra; None unless all of its measures have figures, each with one choice of
-    parameters."""
-    parts = [f for f in measures if f["measure"] in SCORE]
-    if sorted(f["measure"] for f in parts) != sorted(SCORE):
-        return None
-    values = [f["value"] for f in parts]
-    numbers = [value for value in values if isinstance(value, (int, float))]
-    return sum(SCORE[f["measure"]] * v for f, v in zip(parts, numbers)) if len(numbers) == len(values) else None
+    """The score in per cent; None unless every measure that has a weight in it has one figure."""
+    parts = [figure for figure in measures if figure["score_weight"]]
+    shares = [
+        figure["score_weight"] * value / figure["limits"][1]
+        for figure in parts
+        if isinstance(value := figure["value"], (int, float)) and figure["limits"][1]
+    ]
+    complete = len(shares) == len(parts) and math.isclose(sum(figure["score_weight"] for figure in parts), 1)
+    return 100 * sum(shares) if complete else None
 
 
 def _direction(verdict: Requirement) -> Better | None:

@@ -78,6 +78,7 @@ class Declared(TypedDict):
     prominence: int
     headline: str
     unchanged: float | None
+    score_weight: float
 
 
 class Figure(Declared, Measured):

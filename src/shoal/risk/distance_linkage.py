@@ -46,6 +46,7 @@ class DistanceLinkage(RiskMeasure):
         tables of many columns.
     """
 
+    score_weight = 0.125
     question = "linkability"
     prominence = 20
     needs = ("columns", "pairing", "records")

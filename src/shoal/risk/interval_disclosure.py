@@ -43,6 +43,7 @@ class IntervalDisclosure(RiskMeasure):
         Fractions w, by default 1 to 10 percent.
     """
 
+    score_weight = 0.25
     question = "inference"
     needs = ("columns", "pairing", "records", "versions")
     continuous = True

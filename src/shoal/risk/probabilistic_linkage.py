@@ -68,6 +68,7 @@ class ProbabilisticLinkage(RiskMeasure):
         Attack so many records, drawn at random; by default all, or as many as make 200 million pairs.
     """
 
+    score_weight = 0.125
     question = "linkability"
     needs = ("columns", "pairing")
     roles = ("quasi-identifier",)

@@ -38,6 +38,7 @@ class PIL(OfNumbers):
     """
 
     unchanged = 0.0
+    score_weight = 0.5
     limits = (0.0, 100.0)
     cheap = True
     needs = ("columns",)
