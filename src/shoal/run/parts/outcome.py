@@ -161,7 +161,7 @@ def _rounding(run: Run, before: Stage, averaged: set[str], changed: set[str]) ->
             own[name] += seen[name]
     decimals = {name: places for name, counts in own.items() if (places := decimals_among(counts))}
     planned = {name: places for name, places in schema.decimals.items() if name in continuous}
-    return Rounding(own=decimals, planned=planned, types={name: types[name] for name in planned})
+    return Rounding(own=decimals, planned=planned, types={name: types[name] for name in continuous})
 
 
 def _decimals(chunk: pl.DataFrame, columns: Mapping[str, Column]) -> dict[str, Longs]:
