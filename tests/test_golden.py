@@ -37,11 +37,14 @@ def record_of(golden: Path) -> dict[str, Any]:
     return record
 
 
-def test_the_plan_of_a_record_makes_the_same_cells_again(golden: Path) -> None:
+def test_the_plan_of_a_record_makes_the_same_records_again(golden: Path) -> None:
+    """In another order: since then a record's place in the release is drawn for the record."""
     record = record_of(golden)
     for plan in (record["plan"], golden / "plan.yaml"):
         release = shoal.protect(table(), plan, seed=record["seed"])
-        assert release.data.write_csv() == (golden / "release" / "data.csv").read_text()
+        header, *lines = release.data.write_csv().splitlines()
+        before, *those = (golden / "release" / "data.csv").read_text().splitlines()
+        assert header == before and sorted(lines) == sorted(those)
 
 
 def test_its_file_is_audited_with_its_private_folder(golden: Path) -> None:

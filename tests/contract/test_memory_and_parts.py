@@ -192,3 +192,22 @@ def test_neither_files_nor_workers_enter_a_draw(shuffle: bool, tmp_path: Path) -
     released = held_whole(gaps_in(table(), tried.gaps), Plan.of(tried.sections))
     homes = released["home"].drop_nulls()
     assert len(released) < 120 and sorted(set(homes)) == list(range(1, homes.n_unique() + 1))
+
+
+def test_averages_have_the_decimals_of_released_records(tmp_path: Path) -> None:
+    """Every fifth record is alone of its kind and is dropped; these only have three decimals."""
+    alone = np.arange(200) % 5 == 0
+    x = np.round(np.random.default_rng(3).normal(size=200), 1) + np.where(alone, 0.123, 0.0)
+    frame = pl.DataFrame({"kind": np.where(alone, np.arange(200), 500), "x": x.round(3)})
+    sections = {
+        "columns": {"kind": {"role": "quasi-identifier", "level": "nominal"}, "x": "quasi-identifier"},
+        "steps": [
+            {"mask": "suppress-records", "k": 3, "limit": 1, "columns": ["kind"]},
+            {"partition": "mdav", "k": 3, "replace": "centroid", "columns": ["x"]},
+        ],
+        "block_size": 10_000,
+    }
+    whole = held_whole(frame, Plan.of(sections))
+    parts = in_parts(frame, Plan.of(sections), tmp_path / "parts", 2, HERE)
+    assert len(whole) == 160 and (whole["x"] == whole["x"].round(1)).all()
+    assert parts.equals(whole)

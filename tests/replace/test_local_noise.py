@@ -5,6 +5,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.replace._noise.laws import Law
+from shoal.table.joint_moments import JointMoments
 from shoal.table.microdata import Microdata
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -39,15 +41,14 @@ def test_the_moments_of_every_group_are_those_of_the_kind(kind: str) -> None:
         np.testing.assert_allclose(np.cov(new[group].T), expected, rtol=1e-9, atol=1e-10)
 
 
-def test_it_is_the_mask_for_each_group_by_itself() -> None:
-    """One generator, one group after the other."""
+def test_it_is_the_law_of_the_mask_for_each_group_by_itself() -> None:
+    """One generator, one group after the other, each with its moments as the mask takes them."""
     x, rng = two_groups(), np.random.default_rng(3)
     expected = np.empty_like(x)
     for group in (TIGHT, WIDE):
-        part = Records.from_array(x[group])
-        mask = shoal.Noise(kind="correlated", variance=0.1)
-        expected[group] = mask.apply(part, part.names(), rng).records.raw()
-    assert np.array_equal(drawn(x, seed=3, kind="correlated", variance=0.1), expected)
+        law = Law(kind="correlated", variance=0.1)
+        expected[group] = law.masked(x[group], rng, JointMoments.of(x[group]))
+    np.testing.assert_allclose(drawn(x, seed=3, kind="correlated", variance=0.1), expected, rtol=1e-12)
 
 
 def test_the_tight_group_gets_little_noise() -> None:

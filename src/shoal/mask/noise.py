@@ -23,7 +23,7 @@ from shoal.vocabulary.prelude import DataError, Gt, HoldsCells, ParameterError, 
 class Noise(Mask):
     """Adds random noise to continuous columns.
 
-    With strata, means and covariances are those of each stratum, and noise is drawn stratum by stratum. Missing cells
+    With strata, means and covariances are those of each stratum, and each is masked by itself. Missing cells
     stay missing: means and variances are those of the known cells, correlations those of the complete records. `exact`,
     `sullivan` and `orthogonal` need columns that are missing together, or a step for each.
 

@@ -24,7 +24,11 @@ def released_order(rows: Longs, entropy: int | None) -> Longs:
     entropy
         Of the random order; None where records stay in that of their rows.
     """
-    return np.argsort(rows) if entropy is None else np.lexsort((rows, order_shares(rows, entropy)))
+    if entropy is None:
+        return np.argsort(rows)
+    shares = order_shares(rows, entropy)
+    order = np.argsort(shares)
+    return order if (np.diff(shares[order]) > 0).all() else np.lexsort((rows, shares))  # equal ones, by row
 
 
 def household_numbers(count: int, entropy: int) -> Longs:

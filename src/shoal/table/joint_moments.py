@@ -46,6 +46,8 @@ class JointMoments:
         missing = np.isnan(x)
         if not missing.any():
             return cls._of_complete(x)
+        if (absent := missing.all(axis=1)).any():
+            return cls.of(x[~absent])
         moments = cls._of_complete(x[~missing.any(axis=1)])
         columns = [cls._of_complete(x[~missing[:, j], j : j + 1]) for j in range(x.shape[1])]
         moments.known = np.array([column.count for column in columns], dtype=np.float64)

@@ -1,7 +1,8 @@
 """The last pass: identifiers out, households renumbered, records in random order or their own, parts as released."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import narwhals.stable.v2 as nw
@@ -32,7 +33,7 @@ class Rounding:
     planned
         Decimals that the plan gives.
     types
-        Of the columns with these, as they came in.
+        Of the columns of numbers that were changed, as they came in.
     """
 
     own: Mapping[str, int]
@@ -48,11 +49,16 @@ class Rounding:
                 columns.append(pl.Series(name, variable.values).fill_nan(None))
         for name, places in self.planned.items():
             if chunk.schema.get(name) == pl.Float64:
-                like = nw.from_native(pl.Series(name, [], dtype=self.types[name]), series_only=True)
-                variable = numbers(chunk[name], schema.columns[name])
-                series = decode(variable, like, "polars", decimals=places, labels=()).to_native()
+                series = self.as_it_came(chunk[name], schema, places)
                 columns.append(series if places == 0 else series.cast(pl.Float64))
         return chunk.with_columns(columns)
+
+    def as_it_came(self, cells: pl.Series, schema: Schema, places: int | None) -> pl.Series:
+        """Numbers rounded to some decimals, of the type with which the column came in where this holds them."""
+        like = nw.from_native(pl.Series(cells.name, [], dtype=self.types[cells.name]), series_only=True)
+        variable = numbers(cells, schema.columns[cells.name])
+        series: pl.Series = decode(variable, like, "polars", decimals=places, labels=()).to_native()
+        return series
 
 
 def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Rounding, *, whole_numbers: bool) -> Stage:
@@ -80,10 +86,10 @@ def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Roundi
     )
     own = [name for name in OWN if name in stage.schema]
     files = stage.dealt(last.dealt, parts, run.journal.place("shuffled", anew=True), (*own, *kept))
-    whole = _whole_numbers(run, files) if whole_numbers else []
+    types = _types(run, files, last, whole_numbers=whole_numbers)
     place = run.journal.place("finished", anew=True)
     ends = [
-        End(file=file, out=place / f"part-{n + 1:05d}.parquet", entropy=last.entropy, whole=tuple(whole))
+        End(file=file, out=place / f"part-{n + 1:05d}.parquet", entropy=last.entropy, types=types)
         for n, file in enumerate(files)
     ]
     paths = []
@@ -137,14 +143,14 @@ class End:
     ----------
     entropy
         Of the random order; None where records stay in their own.
-    whole
-        Columns of floats that become integers.
+    types
+        Of columns of floats that become others.
     """
 
     file: Path
     out: Path
     entropy: int | None
-    whole: tuple[str, ...]
+    types: Mapping[str, pl.DataType]
 
 
 def _in_released_order(end: End) -> Path:
@@ -152,25 +158,38 @@ def _in_released_order(end: End) -> Path:
     frame = gathered(end.file)
     order = released_order(frame[ROW].to_numpy(), end.entropy)
     frame = no_negative_zeros(frame[order.tolist()])
-    write_part(frame.cast(dict.fromkeys(end.whole, pl.Int64)), end.out)
+    write_part(frame.with_columns(pl.col(name).cast(dtype) for name, dtype in end.types.items()), end.out)
     return end.out
 
 
-def _whole_numbers(run: Run, files: list[Path]) -> list[str]:
-    """Columns of floats that hold whole numbers only, and some."""
-    floats: set[str] = set()
-    fractional: set[str] = set()
-    for some, others in run.engine.each(_kinds_of_numbers, files):
-        floats |= some
-        fractional |= others
-    return sorted(floats - fractional)
+def _types(run: Run, files: list[Path], last: LastLook, *, whole_numbers: bool) -> dict[str, pl.DataType]:
+    """The types that columns of floats get by all their cells, as those of a table held whole do."""
+    integers = [name for name, dtype in last.rounding.types.items() if dtype.is_integer()]
+    columns = tuple(last.schema.columns) if whole_numbers else tuple(integers)
+    cells: dict[str, list[float | None]] = {}
+    for seen in run.engine.each(partial(_telling_cells, columns=columns), files) if columns else ():
+        for name, some in seen.items():
+            cells.setdefault(name, []).extend(some)
+    types: dict[str, pl.DataType] = {}
+    for name, some in cells.items():
+        column = pl.Series(name, some, dtype=pl.Float64)
+        if name in integers:
+            types[name] = last.rounding.as_it_came(column, last.schema, None).dtype
+        elif whole_numbers and only_whole_numbers(nw.from_native(column, series_only=True)):
+            types[name] = pl.Int64()
+    return types
 
 
-def _kinds_of_numbers(file: Path) -> tuple[set[str], set[str]]:
-    """Columns of floats that hold a number, and those that hold one that is not whole."""
-    floats = [cells for column in gathered(file) if column.dtype.is_float() and len(cells := column.drop_nulls())]
-    fractional = {c.name for c in floats if not only_whole_numbers(nw.from_native(c, series_only=True))}
-    return {cells.name for cells in floats}, fractional
+def _telling_cells(file: Path, columns: Sequence[str]) -> dict[str, list[float | None]]:
+    """Of columns of floats the cells that decide on their type: the ends, one that is not whole, a missing one."""
+    floats = [column for column in gathered(file, *columns) if column.dtype.is_float()]
+    telling = {}
+    for column in floats:
+        known = column.drop_nulls()
+        fractional = known.filter(known != known.round(0))
+        ends = [known.min(), known.max()] if len(known) else []
+        telling[column.name] = [*ends, *fractional.head(1), *[None] * column.has_nulls()]
+    return telling
 
 
 def no_negative_zeros(frame: pl.DataFrame) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from shoal.run.parts.steps import After, Run, after_step
 from shoal.table.parts.intake import taken_in
 from shoal.table.parts.moments import counted, counts_as_number, numbers, with_hierarchies
 from shoal.table.parts.source import Source
-from shoal.table.parts.stage import Stage
+from shoal.table.parts.stage import ROW, Stage
 from shoal.table.schema import Column, Schema
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.facts import ByLabel
@@ -98,7 +98,7 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
         if number:
             journal.forget(f"step-{number - 1}")
     run.tell("finishing", 0.0)
-    rounding = journal.once("rounding", lambda: _rounding(run, before, averaged, changed))
+    rounding = journal.once("rounding", lambda: _rounding(run, before, stage, averaged, changed))
     whole = source.types_from_cells
     end = journal.once("finishing", lambda: finished(run, stage, schema, rows, rounding, whole_numbers=whole))
     if plan.steps:
@@ -141,8 +141,10 @@ def _in_order(plan: Schema, after: Schema, stage: Stage) -> Schema:
     return Schema.model_construct(root=dict(plan.columns) | ordered)
 
 
-def _rounding(run: Run, before: Stage, averaged: set[str], changed: set[str]) -> Rounding:
-    """How changed columns are rounded: as the plan says; averages otherwise to the decimals that they came in with."""
+def _rounding(run: Run, before: Stage, after: Stage, averaged: set[str], changed: set[str]) -> Rounding:
+    """How changed columns are rounded: as the plan says; averages otherwise to the decimals that they came in with,
+    those of records that are released.
+    """
     schema, types = run.plan.schema, before.schema
     continuous = {
         name
@@ -154,14 +156,22 @@ def _rounding(run: Run, before: Stage, averaged: set[str], changed: set[str]) ->
         for name in sorted(averaged & continuous)
         if name not in schema.decimals and not types[name].is_temporal()
     }
-    look = partial(_decimals, columns={name: schema.columns[name] for name in own})
-    for seen in before.each(look, tuple(own)) if own else ():
+    kept = np.concatenate([*after.each(_rows, (ROW,))]) if after.records < before.records else None
+    look = partial(_decimals, columns={name: schema.columns[name] for name in own}, kept=kept)
+    for seen in before.each(look, (ROW, *own)) if own else ():
         for name in own:
             own[name] += seen[name]
     decimals = {name: places for name, counts in own.items() if (places := decimals_among(counts))}
     planned = {name: places for name, places in schema.decimals.items() if name in continuous}
-    return Rounding(own=decimals, planned=planned, types={name: types[name] for name in planned})
+    return Rounding(own=decimals, planned=planned, types={name: types[name] for name in continuous})
 
 
-def _decimals(chunk: pl.DataFrame, columns: Mapping[str, Column]) -> dict[str, Longs]:
+def _rows(chunk: pl.DataFrame) -> Longs:
+    return chunk[ROW].to_numpy()
+
+
+def _decimals(chunk: pl.DataFrame, columns: Mapping[str, Column], kept: Longs | None) -> dict[str, Longs]:
+    """The counts of decimals in some columns of a part, among the records of some rows."""
+    if kept is not None:
+        chunk = chunk.filter(np.isin(_rows(chunk), kept))
     return {name: decimal_counts(numbers(chunk[name], column).values) for name, column in columns.items()}

@@ -29,13 +29,14 @@ def encoded(frame: pl.DataFrame, whole: WholeTable, folder: Path) -> tuple[Micro
 
 def rebuilt(frame: pl.DataFrame, table: Microdata, records: Records) -> pl.DataFrame:
     """A part of a table as these of its records are now, with what is the run's own."""
-    rows = frame[ROW].to_numpy()
-    places = np.arange(len(rows))
-    if len(records) < len(rows):
+    own, places = frame.select(name for name in OWN if name in frame.columns), np.arange(len(frame))
+    if len(records) < len(frame):
+        rows = frame[ROW].to_numpy()
         order = np.argsort(rows, kind="stable")
         places = order[np.searchsorted(rows[order], records.rows)]
+        own = own[places.tolist()]
     out: pl.DataFrame = table.rebuild(replace(records, rows=places)).frame.to_native()
-    return out.hstack(frame[places.tolist()].select(name for name in OWN if name in frame.columns))
+    return out.hstack(own)
 
 
 def with_whole(records: Records, whole: WholeTable) -> Records:
