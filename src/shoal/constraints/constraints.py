@@ -211,13 +211,7 @@ class Constraints:
         return deduced(records, [rule for rule in self.rules if not lost(rule)])
 
     def prove(self, records: Records) -> list[Verdict]:
-        """The verdicts of `check`, all of which hold.
-
-        Raises
-        ------
-        Refused
-            If a record breaks a rule.
-        """
+        """The verdicts of `check`, all of which hold. Raises Refused if a record breaks a rule."""
         verdicts = self.check(records)
         if broken := [v.sentence for v in verdicts if not v.holds]:
             raise Refused(f"{' '.join(broken)} Nothing is released.")

@@ -124,10 +124,8 @@ def _release(
 def exact_measures(plan: Plan, accounts: Sequence[StepAccount]) -> tuple[str, ...]:
     """The measures whose exact figures the plan publishes.
 
-    Raises
-    ------
-    PlanError
-        If the plan names a measure that it does not take, or spends differential privacy, which pays for no figure.
+    Raises PlanError if the plan names a measure that it does not take, or spends differential privacy, which pays for
+    no figure.
     """
     if not (asked := plan.publish):
         return ()

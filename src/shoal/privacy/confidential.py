@@ -75,7 +75,6 @@ def verdict(
     allowed: Bools | None = None,
     best: Literal["low", "high"],
     figure: str,
-    noun: str = "class",
 ) -> Verdict:
     """The verdict on a figure of each class for each confidential column.
 
@@ -99,10 +98,10 @@ def verdict(
     fails = ((worst > required) if best == "low" else (worst < required)) | (False if allowed is None else ~allowed)
     value = float((np.max if best == "low" else np.min)(worst[fails] if fails.any() else worst))
     size, column = _worst(seen, np.flatnonzero((worst == value) & (fails if fails.any() else True)), value)
-    beginning = f"All {plural(len(worst), noun)} satisfy the requirement"
+    beginning = f"All {plural(len(worst), 'class')} satisfy the requirement"
     if fails.any():
         beginning = (
-            f"{plural(int(fails.sum()), noun)} with {plural(int(sizes[fails].sum()), 'record')} in all "
+            f"{plural(int(fails.sum()), 'class')} with {plural(int(sizes[fails].sum()), 'record')} in all "
             f"{'breaks' if fails.sum() == 1 else 'break'} the requirement"
         )
     sentence = (

@@ -200,13 +200,7 @@ def _evidence(
 
 
 def read_evidence(path: Path) -> EvidenceFile:
-    """The content of an evidence.json.
-
-    Raises
-    ------
-    FileError
-        If it is no evidence.json, or one of another version.
-    """
+    """The content of an evidence.json. Raises FileError if it is no evidence.json, or one of another version."""
     content = read_record(path, "an assessed release")
     try:
         TypeAdapter(EvidenceFile).validate_python(content)

@@ -117,10 +117,7 @@ def _write(
 ) -> None:
     """Write both folders of a release that holds its table.
 
-    Raises
-    ------
-    DataError
-        If the table was changed since it was proved.
+    Raises DataError if the table was changed since it was proved.
     """
     if any(Microdata.finished(r.table.frame, r.schema).fingerprint() != r.fingerprint for r in release.copies):
         raise DataError(

@@ -292,13 +292,9 @@ def entry(kind: str, name: str) -> Entry:
 def build(kind: str, spec: Any) -> Any:
     """Make a method from a plan's words: its name, or a mapping `{method: name, parameter: value}`.
 
-    The key that holds the name may be `method` or the kind's own (`{partition: mdav, k: 5}`). Wherever a name
-    may stand, a method object may, with its parameters inside it.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such method, or it does not take the parameters.
+    The key that holds the name may be `method` or the kind's own (`{partition: mdav, k: 5}`). Wherever a name may
+    stand, a method object may, with its parameters inside it. Raises ParameterError if there is no such method, or it
+    does not take the parameters.
     """
     parameters = dict(spec) if isinstance(spec, Mapping) else {"method": spec}
     named = parameters.pop("method", None) or parameters.pop(kind, None)

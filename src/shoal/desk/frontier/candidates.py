@@ -60,10 +60,7 @@ class Candidate:
 def candidates(plan: Plan) -> list[Candidate]:
     """Every combination that a plan's section `explore` asks for.
 
-    Raises
-    ------
-    PlanError
-        If the section names an unknown method, or a range that no method has.
+    Raises PlanError if the section names an unknown method, or a range that no method has.
     """
     if plan.explore is None:
         raise PlanError(

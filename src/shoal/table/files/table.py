@@ -66,12 +66,7 @@ class Reading:
 def library(package: str, what: str) -> Any:
     """A package of the extra 'files'. Raises MissingDependency if it is not installed.
 
-
-
-    Raises
-    ------
-    MissingDependency
-        If it is not installed.
+    Raises MissingDependency if it is not installed.
     """
     try:
         return import_module(package)
