@@ -151,8 +151,8 @@ class Constraints:
     def decimals_of(self, records: Records) -> Decimals:
         """The decimals of the columns with which rules calculate, if the records have them."""
         names = dict.fromkeys(n for clause in self._clauses for a in clause.linear if a.step > 0 for n in a.columns)
-        there = (records[name] for name in names if name in records)
-        return {v.name: written_decimals(v.values) for v in there if v.continuous}
+        present = (records[name] for name in names if name in records)
+        return {v.name: written_decimals(v.values) for v in present if v.continuous}
 
     def _with_linear(self, change: Callable[[Linear], Linear]) -> "Constraints":
         rules = (replace(r, clauses=tuple(c.with_linear(change) for c in r.clauses)) for r in self.rules)

@@ -44,13 +44,15 @@ def link_by_distance(
     rows = rng.permutation(len(truth))[:sample]
     work = EFFORT if sample is None else None
     backwards = direction == "original to released"
-    asked, answer = (truth[rows], rows) if backwards else (rows, truth[rows])
+    queries, answer = (truth[rows], rows) if backwards else (rows, truth[rows])
     if metric == "mahalanobis":
         x, y = _whitened(*space.coordinates())
-        searched, wanted = (y, x) if backwards else (x, y)
-        chances = link(searched, wanted[asked], answer, NO_LIMIT if work is None else work // (x.shape[1] + OVERHEAD))
+        searched, searchers = (y, x) if backwards else (x, y)
+        chances = link(
+            searched, searchers[queries], answer, NO_LIMIT if work is None else work // (x.shape[1] + OVERHEAD)
+        )
     else:
-        chances = space.link(asked, answer, backwards=backwards, work=work)
+        chances = space.link(queries, answer, backwards=backwards, work=work)
     in_order = np.argsort(rows[: len(chances)])
     return rows[in_order], chances[in_order]
 

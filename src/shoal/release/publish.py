@@ -340,8 +340,8 @@ def write_evidence(content: EvidenceFile, folder: Path) -> None:
 
 def write_record(record: Mapping[str, Any], folder: Path) -> None:
     """Write the record, which names all files of the release, and close the private folder to others."""
-    made = datetime.now(UTC).isoformat(timespec="seconds")
+    created = datetime.now(UTC).isoformat(timespec="seconds")
     files = sorted({*files_in(folder), RECORD.as_posix()})
-    write_json(folder / RECORD, {**record, "files": files, "made": made})
+    write_json(folder / RECORD, {**record, "files": files, "made": created})
     for path in (folder / "private").rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
