@@ -35,8 +35,8 @@ ByLabel = dict[str, Any]
 
 Better = Literal["lower", "higher"]
 
-Scale = tuple[float, ...]
-SCALES: tuple[Scale, ...] = ((1.0, 2.0, 5.0), (1.0,), (3.0,))
+BandScale = tuple[float, ...]
+SCALES: tuple[BandScale, ...] = ((1.0, 2.0, 5.0), (1.0,), (3.0,))
 """Scales of bands, from the finest: factors, times the powers of ten. The last ones lie across each other."""
 
 FEWEST = 20
@@ -344,7 +344,7 @@ def band(value: float, influence: float | None, *, better: Better = "lower", uni
     return None
 
 
-def _up(value: float, scale: Scale) -> float:
+def _up(value: float, scale: BandScale) -> float:
     """The least number of the scale that is at least the value; 0 for nothing or less."""
     if value <= 0:
         return 0.0
@@ -353,7 +353,7 @@ def _up(value: float, scale: Scale) -> float:
     return next(bound for bound in bounds if bound >= value)
 
 
-def _down(value: float, scale: Scale) -> float:
+def _down(value: float, scale: BandScale) -> float:
     """The largest number of the scale that is at most the value; 0 for nothing or less."""
     if value <= 0:
         return 0.0

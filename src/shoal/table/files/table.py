@@ -56,7 +56,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadOptions:
     """Options of reading a file: whether the table is to be judged, and the name of a sheet."""
 
     judged: bool

@@ -21,7 +21,7 @@ from shoal.table.files.residue import refuse_residue
 from shoal.table.files.statistical import READERS as STATISTICAL
 from shoal.table.files.statistical import TOO_FULL, read_statistical, write_statistical
 from shoal.table.files.statistical import WRITERS as WRITTEN
-from shoal.table.files.table import MOST_DIGITS, Reading, Table, too_many_digits, unreadable
+from shoal.table.files.table import MOST_DIGITS, ReadOptions, Table, too_many_digits, unreadable
 from shoal.vocabulary.errors import (
     DataError,
     FileError,
@@ -98,7 +98,7 @@ def read_table(
         table = read_csv(path, mark, encoding, decimal, judged=judged)
     elif ending in READERS:
         try:
-            table = READERS[ending](path, Reading(judged=judged, sheet=sheet))
+            table = READERS[ending](path, ReadOptions(judged=judged, sheet=sheet))
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             if isinstance(error, (FileError, DataError, MissingDependency)):
                 raise
@@ -140,7 +140,7 @@ def _check_text(path: Path) -> None:
             raise FileError(f"File '{path}' is no text but a file of {program}. Give it the ending .{ending}.")
 
 
-def _read_parquet(path: Path, how: Reading) -> Table:
+def _read_parquet(path: Path, options: ReadOptions) -> Table:
     try:
         types = pl.scan_parquet(path, glob=False).collect_schema()
     except pl.exceptions.DuplicateError:
@@ -151,7 +151,7 @@ def _read_parquet(path: Path, how: Reading) -> Table:
     return Table(frame=pl.read_parquet(path, glob=False), described="Parquet")
 
 
-READERS: dict[str, Callable[[Path, Reading], Table]] = {
+READERS: dict[str, Callable[[Path, ReadOptions], Table]] = {
     "parquet": _read_parquet,
     "xlsx": read_excel,
     "xls": read_excel,
