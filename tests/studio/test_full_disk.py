@@ -39,7 +39,7 @@ def test_nothing_is_half_written(output: str, tmp_path: Path) -> None:
         kind, sentence = studio.idle()["notice"]
         assert kind == "error"
         assert "cannot be written" in sentence
-        assert "make room" in sentence
+        assert "free some space" in sentence
         assert sorted(path.name for path in tmp_path.iterdir()) == ["studio.log", "temporary"]
         assert not list((tmp_path / "temporary").rglob("*.*"))
         assert studio.ask("rows", {"run": 1})[0] == 200  # and all is still there

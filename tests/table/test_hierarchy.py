@@ -182,7 +182,7 @@ def test_frequency_by_hand():
         ("b", "b", "other", "*"),
         ("c", "other", "other", "*"),
     )
-    with pytest.raises(SchemaError, match="must rise"):
+    with pytest.raises(SchemaError, match="must be a list of rising"):
         Hierarchy.from_frequency(column, [3, 2])
     with pytest.raises(SchemaError, match="is itself a value"):
         Hierarchy.from_frequency(column, [2], other="b")

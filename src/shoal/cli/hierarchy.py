@@ -91,21 +91,24 @@ def check(terminal: Terminal, form: str, data: Path | None, column: str | None, 
 
     counts = _counts(terminal, data, column, reading)
     rows = _rows(form, counts)
-    wrong = faults(rows)
-    odd = [] if wrong else cautions(rooted(rows), counts)
+    mistakes = faults(rows)
+    remarks = [] if mistakes else cautions(rooted(rows), counts)
     leaves = {row[0] for row in rows}
     lacking = tuple(value for value in counts or () if value not in leaves)
     if lacking:
         what = f"The hierarchy lacks {plural(len(lacking), 'value')} of '{column or 'the column'}'"
-        wrong = [*wrong, Fault(what, labels=lacking, mend="Add a row for each.")]
+        mistakes = [*mistakes, Fault(what, labels=lacking, mend="Add a row for each.")]
     terminal.result(
-        {"mistakes": [_described(fault) for fault in wrong], "to look at": [_described(problem) for problem in odd]}
+        {
+            "mistakes": [_described(fault) for fault in mistakes],
+            "to look at": [_described(problem) for problem in remarks],
+        }
     )
-    for word, problems in (("mistake", wrong), ("look at", odd)):
+    for word, problems in (("mistake", mistakes), ("look at", remarks)):
         for problem in problems:
             terminal.say(f"{word:<9} {problem}{_listed(problem.labels)}")
-    if wrong:
-        raise SchemaError(f"The hierarchy has {plural(len(wrong), 'mistake')}.")
+    if mistakes:
+        raise SchemaError(f"The hierarchy has {plural(len(mistakes), 'mistake')}.")
     terminal.say(f"checked   {plural(len(rows), 'value')}, {plural(len(rooted(rows)[0]) - 1, 'level')} above them")
 
 

@@ -35,10 +35,7 @@ class Log:
     def send(self, place: str) -> None:
         """Append events to a file that only its owner may read, or to standard error for '-'.
 
-        Raises
-        ------
-        FileError
-            If the file cannot be written.
+        Raises FileError if the file cannot be written.
         """
         self.close()
         self._logger = _logger(place)

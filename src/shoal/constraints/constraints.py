@@ -151,8 +151,8 @@ class Constraints:
     def decimals_of(self, records: Records) -> Decimals:
         """The decimals of the columns with which rules calculate, if the records have them."""
         names = dict.fromkeys(n for clause in self._clauses for a in clause.linear if a.step > 0 for n in a.columns)
-        there = (records[name] for name in names if name in records)
-        return {v.name: written_decimals(v.values) for v in there if v.continuous}
+        present = (records[name] for name in names if name in records)
+        return {v.name: written_decimals(v.values) for v in present if v.continuous}
 
     def _with_linear(self, change: Callable[[Linear], Linear]) -> "Constraints":
         rules = (replace(r, clauses=tuple(c.with_linear(change) for c in r.clauses)) for r in self.rules)
@@ -211,13 +211,7 @@ class Constraints:
         return deduced(records, [rule for rule in self.rules if not lost(rule)])
 
     def prove(self, records: Records) -> list[Verdict]:
-        """The verdicts of `check`, all of which hold.
-
-        Raises
-        ------
-        Refused
-            If a record breaks a rule.
-        """
+        """The verdicts of `check`, all of which hold. Raises Refused if a record breaks a rule."""
         verdicts = self.check(records)
         if broken := [v.sentence for v in verdicts if not v.holds]:
             raise Refused(f"{' '.join(broken)} Nothing is released.")

@@ -87,7 +87,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RuleComparison:
     """Two sides and their relation; `relation` 'in' and 'not in' have a tuple on the right."""
 
     left: Sum | Text
@@ -102,8 +102,8 @@ class Sentence:
 
     text: str
     number: int
-    when: tuple[Comparison, ...]
-    then: tuple[Comparison, ...]
+    when: tuple[RuleComparison, ...]
+    then: tuple[RuleComparison, ...]
 
     def fail(self, position: int, problem: str) -> NoReturn:
         raise ConstraintError(f"Rule {self.number} ({self.text!r}), position {position}: {problem}")
@@ -166,13 +166,13 @@ class _Parser:
             self._expected("'and', '->' or the end of the rule")
         return Sentence(self.blank.text, self.blank.number, when, then)
 
-    def _conditions(self) -> tuple[Comparison, ...]:
+    def _conditions(self) -> tuple[RuleComparison, ...]:
         comparisons = self._comparisons()
         while self._accept("and"):
             comparisons += self._comparisons()
         return tuple(comparisons)
 
-    def _comparisons(self) -> list[Comparison]:
+    def _comparisons(self) -> list[RuleComparison]:
         left = self._side()
         if self._at("in", "not"):
             return [self._membership(left)]
@@ -182,11 +182,11 @@ class _Parser:
         while self.here.kind == "sign" and self.here.text in RELATIONS:
             sign = self._take()
             right = self._side()
-            comparisons.append(Comparison(left, RELATIONS[sign.text], right, sign.position))
+            comparisons.append(RuleComparison(left, RELATIONS[sign.text], right, sign.position))
             left = right
         return comparisons
 
-    def _membership(self, left: Sum | Text) -> Comparison:
+    def _membership(self, left: Sum | Text) -> RuleComparison:
         word = self._take()
         negated = word.text == "not"
         if negated:
@@ -196,7 +196,7 @@ class _Parser:
         while self._accept(","):
             members.append(self._side())
         self._require(")", "')'")
-        return Comparison(left, "not in" if negated else "in", tuple(members), word.position)
+        return RuleComparison(left, "not in" if negated else "in", tuple(members), word.position)
 
     def _side(self) -> Sum | Text:
         total = self._term()

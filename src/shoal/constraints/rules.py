@@ -16,7 +16,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from shoal.constraints.grammar import Comparison, Sentence, Sum, Text, parse
+from shoal.constraints.grammar import RuleComparison, Sentence, Sum, Text, parse
 from shoal.constraints.precision import Decimals
 from shoal.kernels.arrays import Bools, Floats, Ints
 from shoal.table.records import Records
@@ -246,7 +246,7 @@ class _Binder:
             self.sentence.fail(position, _lowered(unknown("column", name, names)))
         return self.records[name]
 
-    def _literal(self, comparison: Comparison, *, condition: bool) -> Literals:
+    def _literal(self, comparison: RuleComparison, *, condition: bool) -> Literals:
         sides = [comparison.left, *_listed(comparison.right)]
         named = [(n, s.positions[n]) for s in sides if isinstance(s, Sum) for n in s.terms]
         variables = [self._column(name, position) for name, position in named]
@@ -256,7 +256,7 @@ class _Binder:
             return self._member(comparison, variables)
         return self._linear(comparison, variables, condition=condition)
 
-    def _member(self, comparison: Comparison, variables: Sequence[Variable]) -> Member:
+    def _member(self, comparison: RuleComparison, variables: Sequence[Variable]) -> Member:
         left, right = comparison.left, comparison.right
         relation: Any = comparison.relation
         if not isinstance(right, tuple) and isinstance(right, Sum) and right.terms:
@@ -279,7 +279,7 @@ class _Binder:
         side = {"<": slice(0, place), "<=": slice(0, place + 1), ">": slice(place + 1, None), ">=": slice(place, None)}
         return Member(variable.name, frozenset(variable.categories[side[relation]]))
 
-    def _level(self, variable: Variable, side: Sum | Text, comparison: Comparison) -> Category:
+    def _level(self, variable: Variable, side: Sum | Text, comparison: RuleComparison) -> Category:
         written = side.value if isinstance(side, Text) else side.constant
         position = side.position if isinstance(side, Text) else comparison.position
         if isinstance(side, Sum) and side.terms:
@@ -303,7 +303,7 @@ class _Binder:
             f"It has {plural(len(variable.categories), 'level')}.",
         )
 
-    def _linear(self, comparison: Comparison, variables: Sequence[Variable], *, condition: bool) -> Linear:
+    def _linear(self, comparison: RuleComparison, variables: Sequence[Variable], *, condition: bool) -> Linear:
         relation = comparison.relation
         if relation in ("in", "not in"):
             self.sentence.fail(comparison.position, f"'{variables[0].name}' is continuous; 'in' is for categories.")
@@ -327,7 +327,7 @@ class _Binder:
         spread = sum(abs(float(factor)) / abs(affine(self.records[name])[0]) for name, factor in terms)
         return Linear(terms, sign, -difference.constant, spread)
 
-    def _unit(self, comparison: Comparison, variables: Sequence[Variable]) -> str | None:
+    def _unit(self, comparison: RuleComparison, variables: Sequence[Variable]) -> str | None:
         """The unit in which a comparison counts dates: days or microseconds."""
         units = {v.name: "days" if v.unit == "date" else "microseconds" for v in variables if v.unit is not None}
         if len(set(units.values())) > 1:
@@ -350,7 +350,7 @@ class _Binder:
         since = stamp - datetime(1970, 1, 1, tzinfo=UTC)
         return Sum(constant=Fraction(since.days if unit == "days" else since // timedelta(microseconds=1)))
 
-    def _check_points(self, difference: Sum, variables: Sequence[Variable], comparison: Comparison) -> None:
+    def _check_points(self, difference: Sum, variables: Sequence[Variable], comparison: RuleComparison) -> None:
         """Refuse dates in any comparison except date with date, or difference of two dates with a number."""
         points = [v.name for v in variables if v.unit in ("date", "datetime")]
         others = [v.name for v in variables if v.unit not in ("date", "datetime")]

@@ -252,10 +252,7 @@ def _written(table: Any, folder: Path) -> tuple[Path, bool]:
 def engine_for(data: Any, engine: EngineName | None, place: Path, memory: int, workers: int | None) -> Engine:
     """The engine for the parts of a table in a folder; by default the executors of a data frame's own cluster.
 
-    Raises
-    ------
-    ParameterError
-        If no such engine is known.
+    Raises ParameterError if no such engine is known.
     """
     if engine not in (None, "processes", "spark"):
         raise ParameterError(f"engine must be processes or spark; got {engine!r}.")

@@ -131,22 +131,20 @@ def _release(
 def exact_measures(plan: Plan, accounts: Sequence[StepAccount]) -> tuple[str, ...]:
     """The measures whose exact figures the plan publishes.
 
-    Raises
-    ------
-    PlanError
-        If the plan names a measure that it does not take, or spends differential privacy, which pays for no figure.
+    Raises PlanError if the plan names a measure that it does not take, or spends differential privacy, which pays for
+    no figure.
     """
-    if not (asked := plan.publish):
+    if not (chosen := plan.publish):
         return ()
     if private_steps(plan):
         raise PlanError(
             "publish: a step spends differential privacy, which does not pay for a figure of the original. "
             "Take the section publish out."
         )
-    taken = tuple(measure.method_name for measure in taken_by(plan))
-    if absent := [name for name in asked if name not in taken] if asked != "exact" else []:
+    measured = tuple(measure.method_name for measure in taken_by(plan))
+    if absent := [name for name in chosen if name not in measured] if chosen != "exact" else []:
         raise PlanError(f"publish: no release of this plan measures '{absent[0]}'. Name it in measures as well.")
-    return taken if asked == "exact" else tuple(asked)
+    return measured if chosen == "exact" else tuple(chosen)
 
 
 def _input(original: Microdata, source: Mapping[str, Any] | None) -> dict[str, Any]:

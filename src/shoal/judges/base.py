@@ -94,22 +94,13 @@ class Measure(ABC):
     def clipped(self, pair: TablePair) -> Figure | None:
         """The public substitute for a loss whose influence nobody has bounded (see `judges.clipped`).
 
-        Raises
-        ------
-        NoFigure
-            If the pair lacks what it needs.
+        Raises NoFigure if the pair lacks what it needs.
         """
         return None
 
     @abstractmethod
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        """The figure for two tables that have what the measure needs.
-
-        Raises
-        ------
-        NoFigure
-            If there is none.
-        """
+        """The figure for two tables that have what the measure needs. Raises NoFigure if there is none."""
 
     def on_counts(self, counts: ClassCounts, bound: float | None = None) -> Finding | None:
         """The figure from class sizes alone; None if it depends on more.
@@ -174,13 +165,7 @@ class Measure(ABC):
     def finding(
         self, value: float, sentence: str, *, facts: Facts | None = None, by_column: ByColumn | None = None, **more: Any
     ) -> Finding:
-        """The figure, under the measure's own name, limits and direction.
-
-        Raises
-        ------
-        NoFigure
-            If it is not a number.
-        """
+        """The figure, under the measure's own name, limits and direction. Raises NoFigure if it is not a number."""
         if math.isnan(value):
             raise NoFigure("The figure is not a number on these tables.")
         more = {"limits": self.limits, "better": self.better, "unit": self.figure_unit, **more}

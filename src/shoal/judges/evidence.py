@@ -327,10 +327,7 @@ class Evidence:
     def plot(self) -> Any:
         """The measured risks that are parts of a whole, with their intervals, as a chart; private.
 
-        Raises
-        ------
-        NoFigure
-            If none was measured.
+        Raises NoFigure if none was measured.
         """
         from shoal.report.charts import risks_chart
         from shoal.report.display import Picture

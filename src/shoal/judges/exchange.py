@@ -24,7 +24,7 @@ from shoal.table.step_result import StepTrace
 
 Side = Literal["moved", "stays", "mixed"]
 
-Fault = Literal["groups", "together", "whole", "earlier"]
+ExchangeFault = Literal["groups", "together", "whole", "earlier"]
 """Reason why an exchange shows: groups were formed on both kinds of columns, cells of both were dealt out together,
 records were dealt out whole, or a step that deals nothing out read both."""
 
@@ -33,7 +33,7 @@ records were dealt out whole, or a step that deals nothing out read both."""
 class Shown:
     """An exchange that may show in the release, and the first step by which it does."""
 
-    fault: Fault
+    fault: ExchangeFault
     step: StepTrace
 
 
@@ -82,7 +82,7 @@ class Exchange:
     def _deal(self, step: StepTrace, formed_on: Side | None) -> None:
         """Follow a step that deals cells out anew, after which they stay with the rest of their rows."""
         moved = {name for name in step.columns if self.sides.get(name) == "moved"}
-        fault: Fault | None = None
+        fault: ExchangeFault | None = None
         if formed_on == "mixed" or (formed_on == "moved" and not self._within(set(step.columns) - moved)):
             fault = "groups"
         elif moved and self._whole(step):

@@ -55,21 +55,21 @@ def link_by_distance(
     rows = rng.permutation(len(truth))[:sample]
     work = EFFORT if sample is None else None
     backwards = direction == "original to released"
-    asked, answer = (truth[rows], rows) if backwards else (rows, truth[rows])
+    queries, answer = (truth[rows], rows) if backwards else (rows, truth[rows])
 
     def linked(x: Floats, y: Floats) -> Floats:
         searched, wanted = (y, x) if backwards else (x, y)
         if matching == "one-to-one":
             some = max(PAIRS // max(len(searched), 1), 1)
-            return _assigned(searched, wanted[asked[:some]], answer[:some])
-        return link(searched, wanted[asked], answer, NO_LIMIT if work is None else work // (x.shape[1] + OVERHEAD))
+            return _assigned(searched, wanted[queries[:some]], answer[:some])
+        return link(searched, wanted[queries], answer, NO_LIMIT if work is None else work // (x.shape[1] + OVERHEAD))
 
     if metric == "mahalanobis":
         chances = linked(*_whitened(*space.coordinates()))
     elif matching == "one-to-one":
         chances = linked(*space.coordinates())
     else:
-        chances = space.link(asked, answer, backwards=backwards, work=work)
+        chances = space.link(queries, answer, backwards=backwards, work=work)
     if metric == "fitted":
         chances = _more(chances, linked(*_weighted(space, truth[rows], rows, backwards, rng)))
     in_order = np.argsort(rows[: len(chances)])
@@ -82,8 +82,8 @@ def _weighted(
     """Both tables in coordinates in which the distance is that with the fitted weights of the columns."""
     x, y = space.coordinates()
     of_coordinate = np.repeat(np.arange(len(space.columns)), [c.column.width for c in space.columns])
-    searched, wanted, asked, answer = (y, x, originals, released) if backwards else (x, y, released, originals)
-    roots = np.sqrt(fitted_weights(searched, wanted[asked], answer, of_coordinate, rng))[of_coordinate]
+    searched, wanted, queries, answer = (y, x, originals, released) if backwards else (x, y, released, originals)
+    roots = np.sqrt(fitted_weights(searched, wanted[queries], answer, of_coordinate, rng))[of_coordinate]
     return x * roots, y * roots
 
 

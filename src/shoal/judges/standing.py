@@ -13,7 +13,7 @@ from shoal.table.records import Records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class ColumnShare:
     """Contribution of one column to the records that are singled out."""
 
     name: str
@@ -28,7 +28,7 @@ class Standing:
     sizes: Longs  # Shape (n,); number of records that agree with each one on all of the columns
     fewer_than: Mapping[int, int]  # For each k, the records whose class has fewer than k
     expected: float  # Expected number of right guesses, one among the equals of each record: the number of classes
-    columns: tuple[Share, ...]  # Those that single out most come first
+    columns: tuple[ColumnShare, ...]  # Those that single out most come first
 
 
 def standing(records: Records, columns: Sequence[str]) -> Standing:
@@ -36,7 +36,7 @@ def standing(records: Records, columns: Sequence[str]) -> Standing:
     sizes = records.classes(columns).of_record
     unique = unique_records(records, columns)
     shares = (
-        Share(
+        ColumnShare(
             name=name,
             spared=unique - unique_records(records, [other for other in columns if other != name]),
             alone=unique_records(records, [name]),

@@ -122,10 +122,7 @@ class GrowingProgramme:
     def solve(self) -> tuple[float, Floats, Floats]:
         """Least cost, the dual value of each row and the variables.
 
-        Raises
-        ------
-        RuntimeError
-            If there is no least cost, or the solver failed.
+        Raises RuntimeError if there is no least cost, or the solver failed.
         """
         import highspy
 

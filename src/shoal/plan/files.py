@@ -11,10 +11,7 @@ from shoal.vocabulary.parameters import Holds, KeyFile, Method, TablePath, holds
 def with_files(method: Any, folder: Path) -> Any:
     """The same method with each table it names read, and its key file located from the plan's folder.
 
-    Raises
-    ------
-    FileError
-        If a table cannot be read.
+    Raises FileError if a table cannot be read.
     """
     changed = {}
     for name, marker in holds(type(method)).items():

@@ -22,10 +22,7 @@ def plain(value: Any) -> Any:
 def load_yaml(path: str | Path) -> Any:
     """The content of a YAML 1.2 file, with comments and line numbers kept.
 
-    Raises
-    ------
-    PlanError
-        If the file cannot be read, or is no YAML; the message has the line.
+    Raises PlanError if the file cannot be read, or is no YAML; the message has the line.
     """
     try:
         text = read_text(path, "Plan")
@@ -56,10 +53,7 @@ def parse_yaml(text: str, source: str) -> Any:
 def check_nesting(content: Any, source: str) -> None:
     """Refuse content that is nested deeper than any plan, before a recursive function reads it.
 
-    Raises
-    ------
-    PlanError
-        If it is.
+    Raises PlanError if it is.
     """
     if yaml_text.too_deep(content):
         raise PlanError(yaml_text.too_deep_message(source))

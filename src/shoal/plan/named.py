@@ -130,25 +130,25 @@ def read_step(item: Any, columns: Collection[str] | None) -> Step:
     if isinstance(item, Step):
         return item
     kind, spec = _one_kind(item, tuple(STEPS))
-    given = {f.name: spec.pop(f.name) for f in _own_keys(kind) if f.name in spec}
+    keys = {f.name: spec.pop(f.name) for f in _own_keys(kind) if f.name in spec}
     mistakes: list[Mistake] = []
     with _gathering(mistakes):
         method = build(kind, spec)
-    for key in given.keys() & {"columns", "by"}:
+    for key in keys.keys() & {"columns", "by"}:
         with _gathering(mistakes, key):
-            given[key] = _names(given[key], key, columns)
+            keys[key] = _names(keys[key], key, columns)
     if kind == "partition":
         with _gathering(mistakes, "replace"):
-            given["replace"] = build("replace", given.get("replace", "centroid"))
+            keys["replace"] = build("replace", keys.get("replace", "centroid"))
         for key, words in CHOICES.items():
             with _gathering(mistakes, key):
                 named = (columns or ()) if key == "unit" else ()
-                if given.get(key, words[0]) not in (*words, *named):
+                if keys.get(key, words[0]) not in (*words, *named):
                     more = " Or name a column with the role identifier." if key == "unit" else ""
-                    raise PlanError(unknown(f"value of {key}", given[key], words) + more)
+                    raise PlanError(unknown(f"value of {key}", keys[key], words) + more)
     if mistakes:
         raise ParameterError(" ".join(sentence for _, sentence in mistakes), mistakes)
-    return STEPS[kind](method=method, **given)
+    return STEPS[kind](method=method, **keys)
 
 
 @contextmanager

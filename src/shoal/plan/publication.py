@@ -248,8 +248,8 @@ def _in_column(texts: set[str], numbers: Mapping[str, float], variable: Variable
         return texts & {text for code in present for text in _texts(variable.categories[code])}
     if variable.unit in ("date", "datetime"):
         numbers = {text: time for text in texts if (time := _time(text, variable.unit)) is not None}
-    there = np.isin(list(numbers.values()), variable.values)
-    return {text for text, present in zip(numbers, there) if present}
+    occurs = np.isin(list(numbers.values()), variable.values)
+    return {text for text, present in zip(numbers, occurs) if present}
 
 
 def _number(text: str) -> float | None:

@@ -63,8 +63,8 @@ class AverageRisk(ClassModel):
     def on_counts(self, counts: ClassCounts) -> Verdict | None:
         return self.conclude(ClassFigures(sizes=counts.sizes)) if self.missing == "equal" else None
 
-    def conclude(self, seen: ClassFigures) -> Verdict:
-        sizes, matching = seen.sizes, seen.figures.get(MATCHING, seen.sizes)
+    def conclude(self, class_figures: ClassFigures) -> Verdict:
+        sizes, matching = class_figures.sizes, class_figures.figures.get(MATCHING, class_figures.sizes)
         records = int(sizes.sum())
         average = float((sizes / matching).sum()) / records if records else 0.0
         alone = self.highest * matching * (1 + 1e-12) < 1

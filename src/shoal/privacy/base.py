@@ -208,7 +208,7 @@ class ClassModel(PrivacyModel):
         """The figures of the classes of a table, or of some of them, that the verdict depends on."""
 
     @abstractmethod
-    def conclude(self, seen: ClassFigures) -> Verdict:
+    def conclude(self, class_figures: ClassFigures) -> Verdict:
         """The verdict on a table from the figures of all its classes; its `failing` has shape (C,), by class."""
 
     def judge(self, pair: TablePair) -> Verdict:
@@ -242,5 +242,5 @@ def reading_of(requirements: Iterable[Any]) -> MissingCells | None:
 
 def hardest(readings: Iterable[MissingCells | None]) -> MissingCells | None:
     """The reading of a missing cell, among several, that is hardest to satisfy; None if there is none."""
-    there = set(readings)
-    return next((reading for reading in FROM_HARDEST if reading in there), None)
+    available = set(readings)
+    return next((reading for reading in FROM_HARDEST if reading in available), None)

@@ -51,9 +51,9 @@ class BetaLikeness(ClassModel):
     def look(self, table: ClassTable) -> ClassFigures:
         return table.figures(partial(binned, distance="equal"), self._largest_gains)
 
-    def conclude(self, seen: ClassFigures) -> Verdict:
+    def conclude(self, class_figures: ClassFigures) -> Verdict:
         name = f"{'enhanced' if self.enhanced else 'basic'} {self.beta:g}-likeness"
-        return verdict(seen, requirement=name, required=self.beta, best="low", figure="relative gain")
+        return verdict(class_figures, requirement=name, required=self.beta, best="low", figure="relative gain")
 
     def _largest_gains(self, column: Bins, classes: Classes) -> Floats:
         occurrences = Occurrences.of(column, classes)

@@ -68,14 +68,13 @@ def _counted(cells: Longs, times: Longs | None) -> tuple[Longs, Longs]:
 
 
 def verdict(
-    seen: ClassFigures,
+    class_figures: ClassFigures,
     *,
     requirement: str,
     required: float,
     allowed: Bools | None = None,
     best: Literal["low", "high"],
     figure: str,
-    noun: str = "class",
 ) -> Verdict:
     """The verdict on a figure of each class for each confidential column.
 
@@ -92,22 +91,22 @@ def verdict(
     figure
         Name of the figure.
     """
-    sizes, figures = seen.sizes, seen.figures
+    sizes, figures = class_figures.sizes, class_figures.figures
     if not len(sizes) or not figures:
         return _without_figures(requirement, required, bool(len(sizes)))
     worst = reduce(np.maximum if best == "low" else np.minimum, figures.values())
     fails = ((worst > required) if best == "low" else (worst < required)) | (False if allowed is None else ~allowed)
     value = float((np.max if best == "low" else np.min)(worst[fails] if fails.any() else worst))
-    size, column = _worst(seen, np.flatnonzero((worst == value) & (fails if fails.any() else True)), value)
-    beginning = f"All {plural(len(worst), noun)} satisfy the requirement"
+    size, column = _worst(class_figures, np.flatnonzero((worst == value) & (fails if fails.any() else True)), value)
+    beginning = f"All {plural(len(worst), 'class')} satisfy the requirement"
     if fails.any():
         beginning = (
-            f"{plural(int(fails.sum()), noun)} with {plural(int(sizes[fails].sum()), 'record')} in all "
+            f"{plural(int(fails.sum()), 'class')} with {plural(int(sizes[fails].sum()), 'record')} in all "
             f"{'breaks' if fails.sum() == 1 else 'break'} the requirement"
         )
     sentence = (
         f"{beginning}; the worst holds {plural(size, 'record')} at {figure} {_text(value)}, where {required:g} is "
-        f"required.{_caution(seen.variants)}"
+        f"required.{_caution(class_figures.variants)}"
     )
     return Verdict(
         requirement=requirement,
@@ -124,17 +123,17 @@ def verdict(
                 "classes that fail": int(fails.sum()),
                 "records in classes that fail": int(sizes[fails].sum()),
                 "distribution over classes": {name: _distribution(values) for name, values in figures.items()},
-                **({"values that differ in typing only": seen.variants} if seen.variants else {}),
+                **({"values that differ in typing only": class_figures.variants} if class_figures.variants else {}),
             }
         ),
     )
 
 
-def _worst(seen: ClassFigures, among: Longs, value: float) -> tuple[int, str]:
+def _worst(class_figures: ClassFigures, among: Longs, value: float) -> tuple[int, str]:
     """The size of the smallest of some classes, and the first column in which one of that size has the value."""
-    size = int(seen.sizes[among].min())
-    among = among[seen.sizes[among] == size]
-    return size, next(name for name, figure in seen.figures.items() if (figure[among] == value).any())
+    size = int(class_figures.sizes[among].min())
+    among = among[class_figures.sizes[among] == size]
+    return size, next(name for name, figure in class_figures.figures.items() if (figure[among] == value).any())
 
 
 def _caution(typed: Mapping[str, int]) -> str:

@@ -49,10 +49,10 @@ class DeltaDisclosure(ClassModel):
     def look(self, table: ClassTable) -> ClassFigures:
         return table.figures(partial(binned, distance="equal"), _log_ratios)
 
-    def conclude(self, seen: ClassFigures) -> Verdict:
-        figures = seen.figures.values()
+    def conclude(self, class_figures: ClassFigures) -> Verdict:
+        figures = class_figures.figures.values()
         return verdict(
-            seen,
+            class_figures,
             requirement=f"{self.delta:g}-disclosure privacy",
             required=self.delta,
             allowed=np.all([figure < self.delta for figure in figures], axis=0) if figures else None,

@@ -107,11 +107,11 @@ class KAnonymity(ClassModel):
         units = table.units(self.unit)
         return ClassFigures(sizes=table.sizes, figures={} if units is None else {UNITS: units})
 
-    def conclude(self, seen: ClassFigures) -> Verdict:
+    def conclude(self, class_figures: ClassFigures) -> Verdict:
         if self.unit != "record":
-            return self._by_unit(seen)
-        sizes = seen.sizes
-        matching = seen.figures.get(MATCHING, sizes)
+            return self._by_unit(class_figures)
+        sizes = class_figures.sizes
+        matching = class_figures.figures.get(MATCHING, sizes)
         smallest = int(matching.min()) if len(sizes) else None
         small, short = int((sizes < self.k).sum()), int(sizes[matching < self.k].sum())
         details: ByLabel = {
@@ -152,18 +152,18 @@ class KAnonymity(ClassModel):
         others = "no other" if self.k == 2 else f"fewer than {self.k - 1:,} others"
         return f"{plural(short, 'record')} {verb} {self._what()} with {others} ({MEANING[self.missing]})."
 
-    def _by_unit(self, seen: ClassFigures) -> Verdict:
+    def _by_unit(self, class_figures: ClassFigures) -> Verdict:
         influence = None if self.identifiers else 0
-        if UNITS not in seen.figures or self.missing != "equal":
+        if UNITS not in class_figures.figures or self.missing != "equal":
             why = (
                 self._uncounted()
-                if UNITS not in seen.figures
+                if UNITS not in class_figures.figures
                 else (f"{self._units().capitalize()} can only be counted under missing: equal.")
             )
             return Verdict(
                 requirement=self._name(), holds=False, required=self.k, achieved=None, sentence=why, influence=influence
             )
-        counts = seen.figures[UNITS]
+        counts = class_figures.figures[UNITS]
         smallest = int(counts.min()) if len(counts) else None
         short = int((counts < self.k).sum())
         if smallest is None:

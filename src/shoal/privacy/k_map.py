@@ -85,10 +85,7 @@ class KMap(PrivacyModel):
         return Candidates.of(pair, self.population, self.count, self.missing)
 
     def people(self, pair: TablePair) -> Floats:
-        """Shape (n,); number of people whom each released record matches.
-
-        Raises NoFigure if nobody can be counted.
-        """
+        """Shape (n,); number of people whom each released record matches. Raises NoFigure if nobody can be counted."""
         released = pair.released
         if self.population is None:
             return released.matching_weight(released.quasi_identifiers, self._weights(pair), self.missing)

@@ -68,10 +68,12 @@ class LDiversity(ClassModel):
     def _diversity(self, column: Bins, classes: Classes) -> Floats:
         return diversity(least_diverse(Occurrences.of(column, classes)), len(classes.sizes), self.kind, self.c)
 
-    def conclude(self, seen: ClassFigures) -> Verdict:
+    def conclude(self, class_figures: ClassFigures) -> Verdict:
         required = math.ceil(self.l) if self.kind == "recursive" else self.l
         of_kind = f"recursive ({self.c:g}, {required:g})" if self.kind == "recursive" else f"{self.kind} {required:g}"
-        return verdict(seen, requirement=f"{of_kind}-diversity", required=required, best="high", figure="diversity")
+        return verdict(
+            class_figures, requirement=f"{of_kind}-diversity", required=required, best="high", figure="diversity"
+        )
 
 
 def least_diverse(occurrences: Occurrences) -> Occurrences:

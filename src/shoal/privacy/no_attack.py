@@ -43,8 +43,8 @@ class NoAttack(ClassModel):
     def look(self, table: ClassTable) -> ClassFigures:
         return ClassFigures(sizes=table.sizes)
 
-    def conclude(self, seen: ClassFigures) -> Verdict:
-        sizes = seen.sizes
+    def conclude(self, class_figures: ClassFigures) -> Verdict:
+        sizes = class_figures.sizes
         small = sizes < self.smallest
         reached = float(sizes.min()) if len(sizes) else None
         records = int(sizes[small].sum())

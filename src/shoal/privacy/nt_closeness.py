@@ -64,12 +64,12 @@ class NTCloseness(ClassModel):
         entries = [(bins, classes) for _, bins, classes in columns]
         return table.seen(columns, nearest_set_distances(entries, boxes, self.t))
 
-    def conclude(self, seen: ClassFigures) -> Verdict:
+    def conclude(self, class_figures: ClassFigures) -> Verdict:
         return verdict(
-            seen,
+            class_figures,
             requirement=f"({self.n}, {self.t:g})-closeness ({self.distance})",
             required=self.t,
-            allowed=None if seen.records >= self.n else np.zeros(len(seen.sizes), dtype=bool),
+            allowed=None if class_figures.records >= self.n else np.zeros(len(class_figures.sizes), dtype=bool),
             best="low",
             figure="distance",
         )

@@ -40,16 +40,16 @@ class PSensitivity(ClassModel):
     def look(self, table: ClassTable) -> ClassFigures:
         return LDiversity(l=self.p).look(table)
 
-    def conclude(self, seen: ClassFigures) -> Verdict:
+    def conclude(self, class_figures: ClassFigures) -> Verdict:
         name = f"{self.p}-sensitive {self.k}-anonymity" if self.k > 1 else f"{self.p}-sensitivity"
-        sensitive = verdict(seen, requirement=name, required=self.p, best="high", figure="number of values")
-        anonymous = KAnonymity(k=self.k).conclude(ClassFigures(sizes=seen.sizes))
+        sensitive = verdict(class_figures, requirement=name, required=self.p, best="high", figure="number of values")
+        anonymous = KAnonymity(k=self.k).conclude(ClassFigures(sizes=class_figures.sizes))
         if anonymous.holds:
             return sensitive
         return replace(
             sensitive,
             holds=False,
-            failing=(seen.sizes < self.k) | (False if sensitive.failing is None else sensitive.failing),
+            failing=(class_figures.sizes < self.k) | (False if sensitive.failing is None else sensitive.failing),
             sentence=f"{anonymous.sentence} {sensitive.sentence}",
             facts={**sensitive.facts, "k-anonymity": Nested(anonymous.facts)},
         )

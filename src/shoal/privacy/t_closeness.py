@@ -59,9 +59,13 @@ class TCloseness(ClassModel):
     def look(self, table: ClassTable) -> ClassFigures:
         return table.figures(partial(binned, distance=self.distance), _distances)
 
-    def conclude(self, seen: ClassFigures) -> Verdict:
+    def conclude(self, class_figures: ClassFigures) -> Verdict:
         return verdict(
-            seen, requirement=f"{self.t:g}-closeness ({self.distance})", required=self.t, best="low", figure="distance"
+            class_figures,
+            requirement=f"{self.t:g}-closeness ({self.distance})",
+            required=self.t,
+            best="low",
+            figure="distance",
         )
 
 

@@ -143,10 +143,7 @@ class Comparison:
     def plot(self) -> Any:
         """The releases between risk and loss, as a chart (see `report.display.picture`).
 
-        Raises
-        ------
-        DataError
-            If no measure of risk, or none of loss, has a figure in all of them.
+        Raises DataError if no measure of risk, or none of loss, has a figure in all of them.
         """
         drawn = comparison_map(list(self.evidence.values()))
         if drawn is None:
@@ -206,10 +203,7 @@ def compare(*releases: Release | str | Path) -> Comparison:
 def checked(name: str, content: Any) -> Comparable:
     """The content of an evidence.json, with defaults for compared fields that earlier versions lack.
 
-    Raises
-    ------
-    FileError
-        If it is no evidence.json, or one of an unknown version.
+    Raises FileError if it is no evidence.json, or one of an unknown version.
     """
     try:
         TypeAdapter(ComparedEvidence).validate_python(content)

@@ -9,7 +9,7 @@ A page is drawn from one of the two and nothing else, so it tells no more than i
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +20,6 @@ from shoal.constraints.verdicts import published
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import RECORD_VERSION, Finding, Verdict, rounded
 from shoal.plan.lines import dump_yaml
-from shoal.release.forms import jsonable, without_bands
 from shoal.release.value import LEAST_SEED, Account, ColumnAccount, Release, SingledOut, WholeRelease
 from shoal.report.evidence import (
     Classes,
@@ -45,7 +44,7 @@ from shoal.report.forms import in_words
 from shoal.table.files.json_text import as_json, read_record
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import FileError
-from shoal.vocabulary.facts import ByLabel, losses, private_form, public_form
+from shoal.vocabulary.facts import Band, ByLabel, Interval, losses, private_form, public_form
 from shoal.vocabulary.registry import entry
 
 NAMED = ("columns", "partition", "mask", "replace")
@@ -55,9 +54,9 @@ RISKIEST = 20
 """Records that the private evidence lists, for each measure that has a risk by record."""
 
 
-IN_BANDS = "What depends on the original is shown in bands in which it stays whoever is left out, or not at all."
-NOT_AT_ALL = "Nothing that depends on the original is shown but what was paid for with differential privacy."
-AS_IT_IS = "All figures are shown as they are; this is not to leave the building."
+IN_BANDS = "Figures that depend on the original are shown as bands that hold whoever is left out, or not at all."
+NOT_AT_ALL = "Figures that depend on the original are left out, except those paid for with differential privacy."
+AS_IT_IS = "All figures are exact; this file is not to leave the building."
 BUT_EXACTLY = "The plan's owner chose to publish these figures as they are, though they depend on the original: {}."
 """What is told of the original."""
 
@@ -86,7 +85,7 @@ def public_evidence(
     """
     account = release.account
     bought = any(True for step in account.steps for _ in losses(step.facts))
-    shown = without_bands if bought else jsonable
+    shown = _without_bands if bought else _jsonable
     verdicts = [
         verdict if verdict.requirement == name else published(verdict, name)
         for verdict, name in zip(release.evidence.verdicts, account.requirements)
@@ -200,13 +199,7 @@ def _evidence(
 
 
 def read_evidence(path: Path) -> EvidenceFile:
-    """The content of an evidence.json.
-
-    Raises
-    ------
-    FileError
-        If it is no evidence.json, or one of another version.
-    """
+    """The content of an evidence.json. Raises FileError if it is no evidence.json, or one of another version."""
     content = read_record(path, "an assessed release")
     try:
         TypeAdapter(EvidenceFile).validate_python(content)
@@ -232,10 +225,10 @@ def _public_figure(finding: Finding, account: Account, *, bought: bool) -> Figur
     if finding.measure in account.exact and finding.value is not None:
         form |= {"value": finding.value, "interval": finding.interval, "sentence": finding.sentence}
     if bought and finding.influence == 0:
-        form |= {"by_column": without_bands(form["by_column"] or {}) or None, "facts": without_bands(form["facts"])}
+        form |= {"by_column": _without_bands(form["by_column"] or {}) or None, "facts": _without_bands(form["facts"])}
     elif bought:  # not even whether there is a figure
         form |= {"value": None, "sentence": "", "by_column": None, "facts": {}}
-    return cast(Figure, jsonable(form))
+    return cast(Figure, _jsonable(form))
 
 
 def private_figure(finding: Finding, original: float | None = None) -> Figure:
@@ -296,7 +289,7 @@ def _before(account: Account, *, public: bool) -> ClassesBefore | None:
         "missing": profile.missing,
         "records": None if public else profile.records,
         "smallest": None if public else profile.smallest,
-        "fewer than": jsonable((violations.public() if public else violations.private()) or {}),
+        "fewer than": _jsonable((violations.public() if public else violations.private()) or {}),
     }
 
 
@@ -364,3 +357,28 @@ def _explored(frontier: Mapping[str, Any]) -> Exploration:
     """The fields of frontier.json that the report shows."""
     points = [{key: point[key] for key in Candidate.__annotations__} for point in frontier["points"]]
     return cast(Exploration, {**{key: frontier[key] for key in Exploration.__annotations__}, "points": points})
+
+
+def _jsonable(value: Any) -> Any:
+    """Bands as mappings, as in `{"at most": 0.2}`; everything else as it is."""
+    if isinstance(value, Band):
+        bound = {"at most": value.at_most} if value.at_least is None else {"at least": value.at_least}
+        return {**bound, "unit": value.unit} if value.unit else bound
+    if isinstance(value, Interval):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return {key: _jsonable(below) for key, below in value.items()}
+    return [_jsonable(below) for below in value] if isinstance(value, (list, tuple)) else value
+
+
+def _without_bands(facts: Mapping[str, Any]) -> ByLabel:
+    """The facts that do not depend on the original at all; the others are left out with their names.
+
+    Even the presence of a band depends on the original.
+    """
+    shown: ByLabel = {}
+    for label, value in facts.items():
+        below = _without_bands(value) if isinstance(value, Mapping) else value
+        if not isinstance(below, Band) and (below != {} or value == {}):
+            shown[label] = below
+    return shown

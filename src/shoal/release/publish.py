@@ -117,10 +117,7 @@ def _write(
 ) -> None:
     """Write both folders of a release that holds its table.
 
-    Raises
-    ------
-    DataError
-        If the table was changed since it was proved.
+    Raises DataError if the table was changed since it was proved.
     """
     if any(Microdata.finished(r.table.frame, r.schema).fingerprint() != r.fingerprint for r in release.copies):
         raise DataError(
@@ -343,8 +340,8 @@ def write_evidence(content: EvidenceFile, folder: Path) -> None:
 
 def write_record(record: Mapping[str, Any], folder: Path) -> None:
     """Write the record, which names all files of the release, and close the private folder to others."""
-    made = datetime.now(UTC).isoformat(timespec="seconds")
+    created = datetime.now(UTC).isoformat(timespec="seconds")
     files = sorted({*files_in(folder), RECORD.as_posix()})
-    write_json(folder / RECORD, {**record, "files": files, "made": made})
+    write_json(folder / RECORD, {**record, "files": files, "made": created})
     for path in (folder / "private").rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)

@@ -145,13 +145,7 @@ class Review:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def commented(self, by: str, text: str) -> Self:
-        """The review with one more comment.
-
-        Raises
-        ------
-        InputError
-            If the comment or the name is empty or too long.
-        """
+        """The review with one more comment. Raises InputError if the comment or the name is empty or too long."""
         if not text.strip() or len(text) > LONGEST_COMMENT:
             raise InputError(f"A comment must have from 1 to {LONGEST_COMMENT} characters.")
         if len(self.comments) >= MOST_COMMENTS:
@@ -160,13 +154,7 @@ class Review:
         return replace(self, comments=(*self.comments, comment))
 
     def approved(self, by: str) -> Self:
-        """The review, approved.
-
-        Raises
-        ------
-        InputError
-            If the name is empty, or that of the person who handed it over.
-        """
+        """The review, approved. Raises InputError if the name is empty, or that of the person who handed it over."""
         name = _name(by)
         if _alike(name, self.by):
             raise InputError("A release must be approved by somebody other than its maker. Give another name.")
@@ -191,13 +179,7 @@ class Review:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a review from a file.
-
-        Raises
-        ------
-        FileError
-            If it is no review, or was changed after its approval.
-        """
+        """Read a review from a file. Raises FileError if it is no review, or was changed after its approval."""
         text = read_text(path, "Review", largest=LARGEST_RECORD)
         return cls.of_text(text, Path(path).name)
 
@@ -262,10 +244,7 @@ def review(release: WholeRelease | LargeRelease | str | Path, by: str, *, privat
 def approval_of(release: WholeRelease | LargeRelease | str | Path, approval: Review | str | Path) -> Approved:
     """The approval of a release, with all comments; private.
 
-    Raises
-    ------
-    InputError
-        If it was not approved, or the approval is of another release.
+    Raises InputError if it was not approved, or the approval is of another release.
     """
     reviewed = approval if isinstance(approval, Review) else Review.read(approval)
     if reviewed.approval is None:

@@ -238,10 +238,7 @@ class Release(ABC):
     def plot(self, column: str | None = None) -> Any:
         """A chart: the release between risk and loss with the unprotected table, or the spread of one column; private.
 
-        Raises
-        ------
-        DataError
-            If there is no such column, or no figures to draw.
+        Raises DataError if there is no such column, or no figures to draw.
         """
         from shoal.report.charts import distribution_chart
         from shoal.report.display import Picture
@@ -365,13 +362,7 @@ class LargeRelease(Release):
 
 
 def require(verdicts: list[Verdict]) -> list[Verdict]:
-    """The verdicts, if all of them hold.
-
-    Raises
-    ------
-    NotProved
-        If one does not; the message says which, and by how much.
-    """
+    """The verdicts, if all of them hold. Raises NotProved if one does not; the message says which, and by how much."""
     if not all(verdict.holds for verdict in verdicts):
         raise not_proved(verdicts)
     return verdicts

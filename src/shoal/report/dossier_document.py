@@ -18,10 +18,7 @@ FILL_IN = "To be filled in: "
 def dossier_document(content: EvidenceFile, source: str) -> bytes:
     """The bytes of a .docx file; parameters as for `dossier_page`.
 
-    Raises
-    ------
-    MissingDependency
-        If python-docx is not installed.
+    Raises MissingDependency if python-docx is not installed.
     """
     try:
         from docx import Document

@@ -71,7 +71,7 @@ class Axis:
         return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
 
 
-def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 520) -> Chart:
+def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis) -> Chart:
     """The specification of the map.
 
     Parameters
@@ -97,7 +97,7 @@ def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 520)
         if here := [asdict(mark) for mark in marks if mark.kind == kind]:
             look = {"type": "point", "shape": shape, "color": colour, "size": size, "filled": filled, "opacity": 1}
             layers.append({"data": {"values": here}, "mark": look, "encoding": {"x": x, "y": y}})
-    return {"width": width, "height": 300, "layer": [*layers, *_labels(marks, x, y)]}
+    return {"width": 520, "height": 300, "layer": [*layers, *_labels(marks, x, y)]}
 
 
 def _labels(marks: Sequence[Mark], x: Chart, y: Chart) -> list[Chart]:

@@ -106,8 +106,8 @@ class Studio:
         described = self.plan.tree.get("columns", {}).get(column)
         if not isinstance(described, Mapping) or described.get("hierarchy") is None:
             raise InputError("This column has no hierarchy. Build one first.")
-        given = {"column": column, "spec": described["hierarchy"], "edit": edit, "folder": str(self.folder)}
-        paths = await self.question("edit_hierarchy", **given)
+        question = {"column": column, "spec": described["hierarchy"], "edit": edit, "folder": str(self.folder)}
+        paths = await self.question("edit_hierarchy", **question)
         if self.session.history.text != text:
             raise OldEdition("The plan was changed meanwhile; look at it, and do this again.")
         self.session = self.session.edited(put(text, ["columns", column, "hierarchy"], paths), note)
@@ -202,15 +202,15 @@ class Studio:
     async def _explore(self, text: str) -> None:
         await self._ready()
         with TemporaryDirectory(prefix="shoal-") as scratch:  # made here, since the process may be ended at any time
-            given = {"text": text, "folder": str(self.folder), "scratch": scratch}
-            explored = await self.runner.ask("explore", report=self._report(), **given)
+            question = {"text": text, "folder": str(self.folder), "scratch": scratch}
+            explored = await self.runner.ask("explore", report=self._report(), **question)
         self.session = self.session.explored(explored)
 
     async def do_export(self, run: int, directory: str, overwrite: bool = False, review: str = "") -> None:
         """Write both folders of a run's release, with its approval if the text of an approved review is given."""
         self.session.run(run)
-        given = {"run": run, "directory": directory, "overwrite": overwrite, "review": review}
-        self._begin("export", "writing, and proving the file again", self._export(given))
+        arguments = {"run": run, "directory": directory, "overwrite": overwrite, "review": review}
+        self._begin("export", "writing, and proving the file again", self._export(arguments))
 
     async def _export(self, given: Mapping[str, Any]) -> None:
         await self.keeper.ask("export", **given)

@@ -16,10 +16,7 @@ Answer = dict[str, Any]
 def checked(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """The same method, with a check that its arguments have the types that it declares.
 
-    Raises
-    ------
-    InputError
-        If one is missing, unknown or of another type; its value is not repeated.
+    Raises InputError if one is missing, unknown or of another type; its value is not repeated.
     """
     call = validate_call(method)
 

@@ -76,7 +76,7 @@ def _described(entry: Entry) -> Answer:
     schema = entry.json_schema()
     meaning_of = {name.strip(): meaning for names, meaning in meanings.items() for name in names.split(",")}
     markers = holds(entry.cls)
-    made = [
+    inputs = [
         _field(name, schema, markers[name], meaning_of.get(name, ""), default)
         for name, default in entry.parameters.items()
     ]
@@ -87,7 +87,7 @@ def _described(entry: Entry) -> Answer:
         "source": entry.source,
         "summary": _words(first),
         "help": "\n\n".join(part for part in (_words(rest), _words(notes.partition("---\n")[2])) if part),
-        "fields": [*made, *_of_step(entry.kind)],
+        "fields": [*inputs, *_of_step(entry.kind)],
         "roles": list(getattr(entry.cls, "default_roles", ())),
     }
 
@@ -101,13 +101,13 @@ def _of_step(kind: str) -> list[Answer]:
     named = {name for name, marker in holds(step).items() if isinstance(marker, ColumnName)}
     _, sections, _ = docstring_sections(step.__doc__)
     meanings = {name.strip(): meaning for names, meaning in sections.items() for name in names.split(",")}
-    made = []
+    inputs = []
     for f in (f for f in fields(step) if f.name != "method"):
         choices = _literals(hints[f.name])
         nested = next((m for m in getattr(hints[f.name], "__metadata__", ()) if isinstance(m, Method)), None)
         single = "column" if f.name in named else "choice"
         control = single if choices else "method" if nested else "columns"
-        made.append(
+        inputs.append(
             {
                 "name": f.name,
                 "label": _label(f.name),
@@ -119,7 +119,7 @@ def _of_step(kind: str) -> list[Answer]:
                 "of": nested.kind if nested else "",
             }
         )
-    return made
+    return inputs
 
 
 def _literals(hint: Any) -> list[str]:

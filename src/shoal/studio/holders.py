@@ -181,10 +181,7 @@ class Runner(ParcelHolder):
         return self._table.result()
 
     def protect(self, text: str, folder: str, seed: int | None, source: str, report: Report) -> tuple[RunResult, bool]:
-        """Carry a plan out.
-
-        The result to show, and True if it was released; then the release itself is packed.
-        """
+        """Carry a plan out. The result to show, and True if it was released; then the release itself is packed."""
         plan = _plan(text, folder)
         seed = randbits(128) if seed is None else seed
         if Given.of(self.table).in_parts(plan):

@@ -100,12 +100,8 @@ def _shown(value: Any) -> Any:
 def put(text: str, place: Sequence[str | int], value: Any) -> str:
     """The text with a value at a place: replaced, or added if there was none.
 
-    A number beyond the end of a list appends to it; None removes the entry.
-
-    Raises
-    ------
-    PlanError
-        If the text is no YAML, or the place cannot be reached in it.
+    A number beyond the end of a list appends to it; None removes the entry. Raises PlanError if the text is no YAML, or
+    the place cannot be reached in it.
     """
     root = _composed(text)
     if root is None:

@@ -28,10 +28,7 @@ SEED = 1
 def preview(table: Table, plan: Plan, step: int) -> Answer:
     """Counts before and after one step of a plan, the earlier ones carried out first.
 
-    Raises
-    ------
-    InputError
-        If the plan has no such step, or the steps cannot be carried out.
+    Raises InputError if the plan has no such step, or the steps cannot be carried out.
     """
     if not 0 <= step < len(plan.steps):
         raise InputError("The plan has no such step.")

@@ -127,9 +127,9 @@ class Order:
         """
         if by is None or by not in frame.columns:
             return None
-        asked = (table, by, descending)
-        if self._last is None or self._last[0] != asked:
-            self._last = (asked, frame[by].arg_sort(descending=descending, nulls_last=True).to_numpy())
+        key = (table, by, descending)
+        if self._last is None or self._last[0] != key:
+            self._last = (key, frame[by].arg_sort(descending=descending, nulls_last=True).to_numpy())
         return self._last[1]
 
 

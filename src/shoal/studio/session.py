@@ -49,13 +49,7 @@ def as_text(history: History) -> str:
 
 
 def of_text(text: str) -> History:
-    """A plan with its history, from the text of a file.
-
-    Raises
-    ------
-    InputError
-        If the file is no such file.
-    """
+    """A plan with its history, from the text of a file. Raises InputError if the file is no such file."""
     try:
         content = json.loads(text)
         points = tuple(
@@ -163,10 +157,7 @@ class Session:
     def reviewed(self, review: Review | None) -> "Session":
         """Set the review to its present state; None leaves it.
 
-        Raises
-        ------
-        InputError
-            If a table is open, or something is under way.
+        Raises InputError if a table is open, or something is under way.
         """
         if self.source is not None or self.job is not None:
             raise InputError("A table is open here. Start another studio for the review: shoal studio REVIEW.json.")
@@ -235,13 +226,7 @@ class Session:
         return self._next(notice=None)
 
     def run(self, number: int) -> Run:
-        """One of the runs that are kept.
-
-        Raises
-        ------
-        InputError
-            If it is not kept.
-        """
+        """One of the runs that are kept. Raises InputError if it is not kept."""
         for run in self.runs:
             if run.number == number:
                 return run

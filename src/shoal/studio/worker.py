@@ -54,10 +54,6 @@ class Worker:
         self._process.start()
         other.close()
 
-    @property
-    def process_id(self) -> int:
-        return int(self._process.pid or 0)
-
     async def ask(self, what: str, *, report: Report | None = None, **given: Any) -> Any:
         """Ask a question and wait for the answer.
 

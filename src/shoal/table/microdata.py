@@ -201,15 +201,11 @@ class Microdata:
 
 
 def as_records(
-    x: Any,
-    confidential: Any = None,
-    standardise: Scale = "sd",
-    roles: Mapping[str, Any] | None = None,
-    only: Collection[str] | None = None,
+    x: Any, confidential: Any = None, standardise: Scale = "sd", only: Collection[str] | None = None
 ) -> Records:
     """Records from any accepted table: Records, Microdata, an array, or any data frame.
 
-    `x`: all columns of an array or frame are quasi-identifiers, except those that `confidential` or `roles` name.
+    `x`: all columns of an array or frame are quasi-identifiers, except those that `confidential` names.
     `confidential`: column names of `x`, or an array of shape (n,) or (n, c), or a frame. `standardise`: scale of
     continuous columns in distances. `only`: the columns and roles that matter, if not all do: no other column of a
     frame is turned into numbers.
@@ -226,7 +222,7 @@ def as_records(
         name: {"role": "confidential" if name in named else "quasi-identifier", "scale": standardise}
         for name in frame.columns
     }
-    schema = Schema.of({**described, **(roles or {})})
+    schema = Schema.of(described)
     if only is not None:
         kept = {name: column for name, column in schema.columns.items() if name in only or column.role in only}
         if kept:

@@ -1,7 +1,7 @@
 """Facts that methods and judges report, as values whose types say how they may be shown.
 
 A fact has two forms. Its private form is the figure itself, for record.json and the private report. Its public
-form is for whatever leaves the building, and there it matters how the figure depends on the original table, for a
+form is for publication, and there it matters how the figure depends on the original table, for a
 figure about the original is a release of its own: a count of dropped records less than the records left names
 them, a mean before and after gives a top-coded value away. So every fact carries its `influence`: the largest
 change of its value if any one record of the original (one person, one household) were removed or replaced by any
@@ -35,8 +35,8 @@ ByLabel = dict[str, Any]
 
 Better = Literal["lower", "higher"]
 
-Scale = tuple[float, ...]
-SCALES: tuple[Scale, ...] = ((1.0, 2.0, 5.0), (1.0,), (3.0,))
+BandScale = tuple[float, ...]
+SCALES: tuple[BandScale, ...] = ((1.0, 2.0, 5.0), (1.0,), (3.0,))
 """Scales of bands, from the finest: factors, times the powers of ten. The last ones lie across each other."""
 
 FEWEST = 20
@@ -99,7 +99,7 @@ class Fact(ABC):
 
     @abstractmethod
     def public(self) -> Any:
-        """The form that may leave the building, JSON-able or a `Band`; None if there is none."""
+        """The form that may be published, JSON-able or a `Band`; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,12 +207,8 @@ class PrivacyLoss(Fact):
 
 
 @dataclass(frozen=True, slots=True)
-class OfPlan(Fact):
-    """Anything that follows from the published plan alone, shown as it is: a setting that was used.
-
-    A setting that may be a cell (a cut point, a bound) does not belong here. Nor does a figure that depends on the
-    number of records that came in, which tells how many were dropped.
-    """
+class _AsItIs(Fact):
+    """A value shown as it is."""
 
     value: Any
 
@@ -224,16 +220,17 @@ class OfPlan(Fact):
 
 
 @dataclass(frozen=True, slots=True)
-class OfRelease(Fact):
+class OfPlan(_AsItIs):
+    """Anything that follows from the published plan alone, shown as it is: a setting that was used.
+
+    A setting that may be a cell (a cut point, a bound) does not belong here. Nor does a figure that depends on the
+    number of records that came in, which tells how many were dropped.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class OfRelease(_AsItIs):
     """Anything that can be computed from the released table alone, shown as it is."""
-
-    value: Any
-
-    def private(self) -> Any:
-        return self.value
-
-    def public(self) -> Any:
-        return self.value
 
 
 def of_release(values: Mapping[str, Any]) -> dict[str, OfRelease]:
@@ -242,13 +239,8 @@ def of_release(values: Mapping[str, Any]) -> dict[str, OfRelease]:
 
 
 @dataclass(frozen=True, slots=True)
-class OfOriginal(Fact):
+class OfOriginal(_AsItIs):
     """Anything that depends on the original and whose influence nobody has bounded; it has no public form."""
-
-    value: Any
-
-    def private(self) -> Any:
-        return self.value
 
     def public(self) -> None:
         return None
@@ -352,7 +344,7 @@ def band(value: float, influence: float | None, *, better: Better = "lower", uni
     return None
 
 
-def _up(value: float, scale: Scale) -> float:
+def _up(value: float, scale: BandScale) -> float:
     """The least number of the scale that is at least the value; 0 for nothing or less."""
     if value <= 0:
         return 0.0
@@ -361,7 +353,7 @@ def _up(value: float, scale: Scale) -> float:
     return next(bound for bound in bounds if bound >= value)
 
 
-def _down(value: float, scale: Scale) -> float:
+def _down(value: float, scale: BandScale) -> float:
     """The largest number of the scale that is at most the value; 0 for nothing or less."""
     if value <= 0:
         return 0.0

@@ -126,26 +126,26 @@ def method(
 
     def enter(cls: C) -> C:
         config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
-        made: Any = checked_dataclass(frozen=True, kw_only=True, config=config)(cls)
-        made.method_name, made.title = name, title
-        made.__doc__ = _with_shared_parameters(made)
-        _check_on_construction(made, name)
-        namesake = _entries.get((made.method_kind, name))
-        if namesake is not None and namesake.cls.__module__ != made.__module__:
+        method: Any = checked_dataclass(frozen=True, kw_only=True, config=config)(cls)
+        method.method_name, method.title = name, title
+        method.__doc__ = _with_shared_parameters(method)
+        _check_on_construction(method, name)
+        namesake = _entries.get((method.method_kind, name))
+        if namesake is not None and namesake.cls.__module__ != method.__module__:
             raise ParameterError(
-                f"Two modules have a {KIND_NAMES[made.method_kind]} '{name}': {namesake.cls.__module__} and "
-                f"{made.__module__}. Rename one."
+                f"Two modules have a {KIND_NAMES[method.method_kind]} '{name}': {namesake.cls.__module__} and "
+                f"{method.__module__}. Rename one."
             )
-        _entries[made.method_kind, name] = Entry(
+        _entries[method.method_kind, name] = Entry(
             name=name,
-            kind=made.method_kind,
-            cls=made,
+            kind=method.method_kind,
+            cls=method,
             title=title,
             source=source,
             example=example or {},
             example_columns=example_columns,
         )
-        return cast(C, made)
+        return cast(C, method)
 
     return enter
 
@@ -292,13 +292,9 @@ def entry(kind: str, name: str) -> Entry:
 def build(kind: str, spec: Any) -> Any:
     """Make a method from a plan's words: its name, or a mapping `{method: name, parameter: value}`.
 
-    The key that holds the name may be `method` or the kind's own (`{partition: mdav, k: 5}`). Wherever a name
-    may stand, a method object may, with its parameters inside it.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such method, or it does not take the parameters.
+    The key that holds the name may be `method` or the kind's own (`{partition: mdav, k: 5}`). Wherever a name may
+    stand, a method object may, with its parameters inside it. Raises ParameterError if there is no such method, or it
+    does not take the parameters.
     """
     parameters = dict(spec) if isinstance(spec, Mapping) else {"method": spec}
     named = parameters.pop("method", None) or parameters.pop(kind, None)

@@ -265,7 +265,7 @@ for limit in range(size - 1, size - 6000, -199):
     try:
         write_table(table, path)
     except FileError as error:
-        assert "make room" in str(error), error
+        assert "free some space" in str(error), error
     else:
         raise AssertionError(limit)
 assert [p.name for p in path.parent.iterdir()] == ["t.parquet"] and path.stat().st_size == size

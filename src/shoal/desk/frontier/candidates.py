@@ -60,10 +60,7 @@ class Candidate:
 def candidates(plan: Plan) -> list[Candidate]:
     """Every combination that a plan's section `explore` asks for.
 
-    Raises
-    ------
-    PlanError
-        If the section names an unknown method, or a range that no method has.
+    Raises PlanError if the section names an unknown method, or a range that no method has.
     """
     if plan.explore is None:
         raise PlanError(
@@ -165,15 +162,15 @@ def _readings(plan: Plan) -> Iterator[MissingCells]:
 
 
 def _axis(plan: Plan, kind: str, spec: str | Mapping[str, Any]) -> Any:
-    there = [measure for measure in plan.measures if measure.method_name == spec and measure.method_kind == kind]
-    if len(there) > 1:
+    existing = [measure for measure in plan.measures if measure.method_name == spec and measure.method_kind == kind]
+    if len(existing) > 1:
         raise PlanError(
             f"explore: {kind} is '{spec}', which stands under measures more than once. Say which, as in "
             f"{kind}: {{method: {spec}, ...}}."
         )
     try:
-        if there:
-            return there[0]
+        if existing:
+            return existing[0]
         if not isinstance(spec, str):
             return build(kind, spec)
         measure = entry(kind, spec).cls

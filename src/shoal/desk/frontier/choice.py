@@ -122,16 +122,16 @@ def recommend(
             f"alike ({axes[1]})."
         )
     if len(left) == 1:
-        others = sum(p.comparable for p in points) > 1
-        least = "at least as good on both axes as every other" if others else "the only"
+        several = sum(p.comparable for p in points) > 1
+        least = "at least as good on both axes as every other" if several else "the only"
         return left[0], f"'{left[0]}' is {least} candidate that satisfies every requirement and has both figures."
     on = [next(p for p in points if p.name == name) for name in left]
     places = [_signed(p, better) for p in on]
     low = [min(axis) for axis in zip(*places)]
     width = [max(axis) - least for axis, least in zip(zip(*places), low)]
-    away = [dist([(v - least) / w for v, least, w in zip(place, low, width)], [0.0, 0.0]) for place in places]
-    best = on[away.index(min(away))]
-    tied = f"; of equally near ones it has the better {axes[0]}" if away.count(min(away)) > 1 else ""
+    distances = [dist([(v - least) / w for v, least, w in zip(place, low, width)], [0.0, 0.0]) for place in places]
+    best = on[distances.index(min(distances))]
+    tied = f"; of equally near ones it has the better {axes[0]}" if distances.count(min(distances)) > 1 else ""
     pairs = zip(axes, (best.risk, best.utility))
     figures = ", ".join(f"{name} {in_digits(value)}" for name, value in pairs if value is not None)
     return best.name, (

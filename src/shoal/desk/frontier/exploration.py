@@ -100,10 +100,7 @@ class Frontier:
     def plot(self) -> Any:
         """Risk against loss of every candidate, with the unprotected table, as a chart.
 
-        Raises
-        ------
-        DataError
-            If no candidate has both figures.
+        Raises DataError if no candidate has both figures.
         """
         content = self.as_mapping()
         drawn = map_of(marks(content), *axes_of_map(content))
@@ -178,10 +175,7 @@ def explore(
 def listed(table: Any, plan: Plan, directory: str | Path, *, seed: int = 0) -> dict[str, bool]:
     """The candidates that `explore` would try, each with True if its figures are in the directory; writes nothing.
 
-    Raises
-    ------
-    InputError
-        If the table or the plan cannot be used.
+    Raises InputError if the table or the plan cannot be used.
     """
     tries = candidates(plan)
     kept = KeptResults(Path(directory) / POINTS)

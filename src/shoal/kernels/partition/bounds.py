@@ -61,9 +61,9 @@ NEW_PER_RECORD = 6
 """Most columns that one round adds for a record."""
 
 
-def neighbour_bound(x: Floats, k: int, progress: Progress = None) -> float:
+def neighbour_bound(x: Floats, k: int) -> float:
     """Lower bound, by nearest neighbours, of the loss of any partition of `x` (n, d) into groups of `k` or more."""
-    return float(_neighbour_prices(x, k, progress).sum())
+    return float(_neighbour_prices(x, k).sum())
 
 
 def _neighbour_prices(x: Floats, k: int, progress: Progress = None) -> Floats:

@@ -3,19 +3,17 @@
 import numpy as np
 
 from shoal.kernels._native import decompose, forest, mdav
-from shoal.kernels.arrays import Engine, Floats, Ints, Progress
+from shoal.kernels.arrays import Floats, Ints, Progress
 
 
-def mu_approx(
-    x: Floats, k: int, *, engine: Engine = "auto", simd: bool = True, progress: Progress = None
-) -> tuple[Ints, Ints]:
+def mu_approx(x: Floats, k: int, *, progress: Progress = None) -> tuple[Ints, Ints]:
     """Group records by mu-Approx; every group has k to 2k - 1 members.
 
     Parameters
     ----------
     x
         Shape (n, d), finite, standardised, n >= k.
-    k, engine, simd, progress
+    k, progress
         As for `forest`.
 
     Returns
@@ -27,7 +25,7 @@ def mu_approx(
     Domingo-Ferrer, Sebe & Solanas (2008): `forest`, `decompose`, and MDAV inside what is still larger than
     2k - 1, which makes two groups of it, one of k around the record farthest from the mean.
     """
-    edge = forest(x, k, engine=engine, simd=simd, progress=progress)
+    edge = forest(x, k, progress=progress)
     labels = decompose(edge, k)
     sizes = np.bincount(labels)
     order = np.argsort(labels, kind="stable")
@@ -35,7 +33,7 @@ def mu_approx(
     count = len(sizes)
     for group in np.flatnonzero(sizes > 2 * k - 1):
         rows = order[ends[group] - sizes[group] : ends[group]]
-        parts = mdav(x[rows], k, engine=engine, simd=simd)
+        parts = mdav(x[rows], k)
         labels[rows] = np.where(parts > 0, parts - 1 + count, group)
         count += int(parts.max())
     return labels, edge

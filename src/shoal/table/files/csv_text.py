@@ -131,10 +131,7 @@ def header_names(lines: Iterable[str], delimiter: str, path: Path) -> list[str]:
 
 
 def _cells(text: str, names: list[str], delimiter: str, path: Path) -> pl.DataFrame:
-    """All cells as text, missing where they are empty.
-
-    Raises FileError if a record is not as wide as the header.
-    """
+    """All cells as text, missing where they are empty. Raises FileError if a record is not as wide as the header."""
     try:
         frame = pl.read_csv(BytesIO(text.encode()), separator=delimiter, infer_schema=False, null_values=[""])
         suspect = (

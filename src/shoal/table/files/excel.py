@@ -21,7 +21,7 @@ from shoal.table.files.clock import NO_TIME
 from shoal.table.files.csv_text import escape_formulas
 from shoal.table.files.doubts import doubts
 from shoal.table.files.spelling import spellings
-from shoal.table.files.table import Reading, Table, library, unreadable
+from shoal.table.files.table import ReadOptions, Table, library, unreadable
 from shoal.vocabulary.errors import FileError, quoted, unknown
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -30,14 +30,14 @@ MOST_BYTES = 1 << 33
 """Largest size of a workbook's XML; a small file may be compressed so that it expands without end."""
 
 
-def read_excel(path: Path, how: Reading) -> Table:
+def read_excel(path: Path, options: ReadOptions) -> Table:
     """Read the named sheet of a workbook, by default the first."""
     fastexcel = library("fastexcel", "Excel")
     try:
         sheets = fastexcel.read_excel(path).sheet_names
-        if how.judged:
+        if options.judged:
             _check_judged(path, len(sheets))
-        sheet = how.sheet or sheets[0]
+        sheet = options.sheet or sheets[0]
         if sheet not in sheets:
             raise FileError(f"File '{path}': {unknown('sheet', sheet, sheets)}")
         with _quiet():  # every cell counts for a column's type, or some would be lost
@@ -49,8 +49,8 @@ def read_excel(path: Path, how: Reading) -> Table:
         frame=frame,
         described=f"Excel, sheet '{sheet}'",
         types_from_cells=True,
-        notes=doubts(frame) | ({"": others} if len(sheets) > 1 and how.sheet is None else {}),
-        spellings=spellings(frame, _as_written(path, frame)) if how.judged else {},
+        notes=doubts(frame) | ({"": others} if len(sheets) > 1 and options.sheet is None else {}),
+        spellings=spellings(frame, _as_written(path, frame)) if options.judged else {},
     )
 
 

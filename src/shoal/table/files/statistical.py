@@ -20,7 +20,7 @@ from shoal.table.files.clock import stop_clock
 from shoal.table.files.limits import LIMITS
 from shoal.table.files.missing_codes import declared_in, is_declared, still_missing
 from shoal.table.files.spelling import spelling
-from shoal.table.files.table import Reading, Table, library, unreadable
+from shoal.table.files.table import ReadOptions, Table, library, unreadable
 from shoal.table.files.transport import LETTERS, numbers_as_written, reasons_of, write_reasons
 from shoal.table.files.value_labels import code_text, labels_of_cells
 from shoal.table.number_range import numbers_of
@@ -46,11 +46,11 @@ MEASURES = ("nominal", "ordinal", "scale")
 """Levels of measurement in SPSS."""
 
 
-def read_statistical(path: Path, how: Reading) -> Table:
+def read_statistical(path: Path, options: ReadOptions) -> Table:
     """Read a file of SPSS, Stata or SAS."""
     pyreadstat = library("pyreadstat", FORMATS)
     ending = path.suffix.lower().lstrip(".")
-    if how.judged and ending == "por":
+    if options.judged and ending == "por":
         raise FileError(f"File '{path}' is portable, and its codes for missing cannot be told apart. Save it as .sav.")
     try:
         kept = {"user_missing": True} if ending in TELLS_REASONS else {}
@@ -72,7 +72,7 @@ def read_statistical(path: Path, how: Reading) -> Table:
         letters = {name: pl.Series(name, reasons_of(cells), dtype=pl.String) for name, cells in numbers.items()}
         reasons = {name: codes for name, codes in letters.items() if codes.null_count() < len(codes)}
         written = {name: _bits(name, cells) for name, cells in numbers.items()}
-    ways = {name: spelling(frame[name], codes) for name, codes in written.items()} if how.judged else {}
+    ways = {name: spelling(frame[name], codes) for name, codes in written.items()} if options.judged else {}
     return Table(
         frame=frame,
         described=DESCRIBED.get(ending, "SAS"),
@@ -144,12 +144,12 @@ def write_statistical(table: Table, path: Path, guard: bool) -> None:
             plain = column.null_count() or column.dtype.is_temporal()
             columns[name] = pd.Series(column.to_list(), dtype=object) if plain else column.to_numpy()
     limits = LIMITS[ending]
-    how: dict[str, Any] = {"column_labels": [limits.cut("label", table.labels.get(name, "")) for name in columns]}
-    how["file_label"] = limits.cut("title", table.title)
+    metadata: dict[str, Any] = {"column_labels": [limits.cut("label", table.labels.get(name, "")) for name in columns]}
+    metadata["file_label"] = limits.cut("title", table.title)
     if ending in LABELLED:
-        how |= LABELLED[ending](table, reasons, letters)
+        metadata |= LABELLED[ending](table, reasons, letters)
     try:
-        getattr(pyreadstat, WRITERS[ending])(pd.DataFrame(columns), str(path), **how)
+        getattr(pyreadstat, WRITERS[ending])(pd.DataFrame(columns), str(path), **metadata)
     except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
         if "write" in str(error).lower():
             raise OSError(TOO_FULL) from None

@@ -56,7 +56,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadOptions:
     """Options of reading a file: whether the table is to be judged, and the name of a sheet."""
 
     judged: bool
@@ -66,12 +66,7 @@ class Reading:
 def library(package: str, what: str) -> Any:
     """A package of the extra 'files'. Raises MissingDependency if it is not installed.
 
-
-
-    Raises
-    ------
-    MissingDependency
-        If it is not installed.
+    Raises MissingDependency if it is not installed.
     """
     try:
         return import_module(package)

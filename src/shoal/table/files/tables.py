@@ -21,7 +21,7 @@ from shoal.table.files.residue import refuse_residue
 from shoal.table.files.statistical import READERS as STATISTICAL
 from shoal.table.files.statistical import TOO_FULL, read_statistical, write_statistical
 from shoal.table.files.statistical import WRITERS as WRITTEN
-from shoal.table.files.table import MOST_DIGITS, Reading, Table, too_many_digits, unreadable
+from shoal.table.files.table import MOST_DIGITS, ReadOptions, Table, too_many_digits, unreadable
 from shoal.vocabulary.errors import (
     DataError,
     FileError,
@@ -98,7 +98,7 @@ def read_table(
         table = read_csv(path, mark, encoding, decimal, judged=judged)
     elif ending in READERS:
         try:
-            table = READERS[ending](path, Reading(judged=judged, sheet=sheet))
+            table = READERS[ending](path, ReadOptions(judged=judged, sheet=sheet))
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             if isinstance(error, (FileError, DataError, MissingDependency)):
                 raise
@@ -140,7 +140,7 @@ def _check_text(path: Path) -> None:
             raise FileError(f"File '{path}' is no text but a file of {program}. Give it the ending .{ending}.")
 
 
-def _read_parquet(path: Path, how: Reading) -> Table:
+def _read_parquet(path: Path, options: ReadOptions) -> Table:
     try:
         types = pl.scan_parquet(path, glob=False).collect_schema()
     except pl.exceptions.DuplicateError:
@@ -151,7 +151,7 @@ def _read_parquet(path: Path, how: Reading) -> Table:
     return Table(frame=pl.read_parquet(path, glob=False), described="Parquet")
 
 
-READERS: dict[str, Callable[[Path, Reading], Table]] = {
+READERS: dict[str, Callable[[Path, ReadOptions], Table]] = {
     "parquet": _read_parquet,
     "xlsx": read_excel,
     "xls": read_excel,
@@ -261,41 +261,41 @@ WRITERS: dict[str, Callable[[Table, Path, bool], None]] = {
 }
 
 
-def lost_columns(written: pl.DataFrame, back: pl.DataFrame) -> list[str]:
+def lost_columns(written: pl.DataFrame, reread: pl.DataFrame) -> list[str]:
     """Names of columns that differ when a written file is read back.
 
     Numbers may differ in the last digits that the format holds; text, dates and times may not. Formats without missing
     text return empty text.
     """
     return [
-        column.name for column in written if column.name not in back.columns or not _kept(column, back[column.name])
+        column.name for column in written if column.name not in reread.columns or not _kept(column, reread[column.name])
     ]
 
 
-def _kept(released: pl.Series, back: pl.Series) -> bool:
+def _kept(released: pl.Series, reread: pl.Series) -> bool:
     try:
-        return _equal(released, back)
+        return _equal(released, reread)
     except pl.exceptions.PolarsError:  # cells of types that have nothing in common
         return False
 
 
-def _equal(released: pl.Series, back: pl.Series) -> bool:
-    if released.dtype == pl.Float32 and back.dtype.is_numeric():
-        back = back.cast(pl.Float32)
-    if released.dtype.is_temporal() and back.dtype == pl.String:
+def _equal(released: pl.Series, reread: pl.Series) -> bool:
+    if released.dtype == pl.Float32 and reread.dtype.is_numeric():
+        reread = reread.cast(pl.Float32)
+    if released.dtype.is_temporal() and reread.dtype == pl.String:
         written = pl.read_csv(BytesIO(with_stamps(released.to_frame()).write_csv().encode()), infer_schema=False)
-        return written.to_series().equals(back, check_names=False)
-    if released.dtype == pl.Boolean and back.dtype.is_numeric():
+        return written.to_series().equals(reread, check_names=False)
+    if released.dtype == pl.Boolean and reread.dtype.is_numeric():
         released = released.cast(pl.Int8)  # statistical formats hold truth as 1 and 0
-    if released.dtype.is_numeric() and (back.dtype.is_numeric() or back.null_count() == len(back)):
-        numbers = [c.cast(pl.Float64).fill_null(float("nan")).to_numpy() for c in (released, back)]
+    if released.dtype.is_numeric() and (reread.dtype.is_numeric() or reread.null_count() == len(reread)):
+        numbers = [c.cast(pl.Float64).fill_null(float("nan")).to_numpy() for c in (released, reread)]
         return bool(np.allclose(numbers[0], numbers[1], rtol=1e-12, atol=0.0, equal_nan=True))
-    if released.dtype == back.dtype and released.dtype.is_temporal():
-        return released.equals(back, check_names=False)
-    if released.dtype.is_temporal() and back.dtype.is_temporal():
-        return released.cast(pl.Datetime("us")).equals(back.cast(pl.Datetime("us")), check_names=False)
+    if released.dtype == reread.dtype and released.dtype.is_temporal():
+        return released.equals(reread, check_names=False)
+    if released.dtype.is_temporal() and reread.dtype.is_temporal():
+        return released.cast(pl.Datetime("us")).equals(reread.cast(pl.Datetime("us")), check_names=False)
     texts = [
         c.cast(pl.String).fill_null("").str.to_lowercase() if c.dtype == pl.Boolean else c.cast(pl.String).fill_null("")
-        for c in (released, back)
+        for c in (released, reread)
     ]
     return texts[0].equals(texts[1], check_names=False)
