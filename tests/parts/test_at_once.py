@@ -12,6 +12,7 @@ import shoal
 from parts.conftest import ROLES, released, whole_plan
 from shoal import protect
 from shoal.release import LargeRelease, NotProved, WholeRelease
+from shoal.release.evidence_file import private_evidence
 from shoal.run.parts import in_blocks
 from shoal.vocabulary.errors import FileError, Refused
 
@@ -59,6 +60,25 @@ def test_a_step_gives_and_tells_what_it_does_in_memory(table, folder_of, name):
     assert ours.sort(ours.columns).equals(theirs.sort(theirs.columns))
     assert made.record["steps"] == whole.record["steps"]
     assert made.account.steps == whole.account.steps
+
+
+SYNTHETIC = {"partition": "whole", "replace": "cart", "columns": ["x", "y", "sex", "income", "illness", "note"]}
+
+
+@pytest.mark.parametrize("step", [GATHERED["a mask"][0], SYNTHETIC], ids=["a mask", "made anew"])
+def test_the_private_report_is_that_of_the_whole_table(table, step):
+    """But for measures of the original, of which parts take the exact ones only, and for the riskiest records."""
+    plan = plan_of([step], output={"format": "parquet", "shuffle": False})
+    made, whole = (
+        private_evidence(protect(table(900), asked, seed=SEED, workers=1)) for asked in (plan, whole_plan(plan))
+    )
+    for content in (made, whole):
+        for name in ("versions", "plan", "private"):
+            del content[name]
+        for measure in content["measures"]:
+            measure["original"] = None
+    assert made == whole
+    assert bool(made["made anew"]) is (step is SYNTHETIC)
 
 
 @pytest.mark.parametrize("policy", ["merge", "refuse"])
@@ -153,8 +173,7 @@ def test_a_bound_that_fails_is_refused_and_leaves_nothing(table, tmp_path):
 
 def test_copies_have_blocks_of_their_own(table, tmp_path):
     """Each by its own seed, with which it is made again alone."""
-    steps = [{"partition": "whole", "replace": "cart", "columns": ["x", "y", "sex", "income", "illness", "note"]}]
-    plan = plan_of(steps, output={"copies": 2, "format": "parquet"})
+    plan = plan_of([SYNTHETIC], output={"copies": 2, "format": "parquet"})
     made = protect(table(900), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     assert not made.copies[0].to_frame().equals(made.copies[1].to_frame())
     (seed,) = made.record["seeds of further copies"]

@@ -273,6 +273,8 @@ def pair_of(
     filled: Closure,
     hidden: Mapping[str, Partition] | None,
     units: Mapping[str, Longs] | None = None,
+    *,
+    traced: bool = False,
 ) -> TablePair:
     """Both tables, as a plan has them judged.
 
@@ -282,11 +284,9 @@ def pair_of(
         The groups of the last partition step.
     hidden
         As from `groups_by_column`; None where it is not known what was done.
-    units
-        As in `TablePair`.
+    units, traced
+        As in `TablePair`; it is traced where it is known what was done, too.
     """
-    drawn = () if plan.schema.names("stratum") else plan.steps  # a stratum may be of few records
-    made_anew = tuple(name for step in drawn if step.as_a_whole for name in step.changes(plan.schema))
     repaired = StepTrace(columns=tuple(plan.schema.columns), reads=None)  # a rule may move any cell by any other
     admitted = (repaired,) if plan.constraints and plan.broken_rules == "repair" else ()
     return TablePair.of(
@@ -296,11 +296,18 @@ def pair_of(
         filled,
         hidden,
         missing=plan.reading,
-        made_anew=tuple(dict.fromkeys(made_anew)),
+        made_anew=made_anew(plan),
         traces=(*admitted, *(step.trace(plan.schema) for step in plan.steps)),
         units=units,
-        traced=hidden is not None,
+        traced=traced or hidden is not None,
     )
+
+
+def made_anew(plan: Plan) -> tuple[str, ...]:
+    """The columns whose cells a plan makes for the table as a whole, so that a record's are nobody's."""
+    drawn = () if plan.schema.names("stratum") else plan.steps  # a stratum may be of few records
+    names = (name for step in drawn if step.as_a_whole for name in step.changes(plan.schema))
+    return tuple(dict.fromkeys(names))
 
 
 def laws_known(plan: Plan, before: Records | None, released: Records) -> Laws:
