@@ -14,7 +14,7 @@ from shoal import protect
 from shoal.release import LargeRelease, NotProved, WholeRelease
 from shoal.release.evidence_file import private_evidence
 from shoal.run.parts import in_blocks
-from shoal.vocabulary.errors import FileError, Refused
+from shoal.vocabulary.errors import DataError, FileError, Refused
 
 SEED = 2**70 + 9
 
@@ -99,6 +99,15 @@ def test_small_strata_are_united_and_categories_of_missing_cells_compared(table,
     assert made.record["steps"] == whole.record["steps"]
 
 
+def test_missing_numbers_are_no_category_here_either(table):
+    frame = table(900).with_columns(x=pl.when(pl.col("x") > 0).then("x"))
+    plan = plan_of([{"mask": "permute", "columns": ["y"]}])
+    plan["columns"] = plan["columns"] | {"x": {"role": "other", "missing": "category"}}
+    for asked in (plan, whole_plan(plan)):
+        with pytest.raises(DataError, match="'x' is continuous; missing: category is for nominal columns"):
+            protect(frame, asked, workers=1)
+
+
 def test_groups_of_blocks_stay_with_their_records(table, tmp_path):
     frame = table(2000).with_columns(row=pl.Series(range(2000)))
     plan = plan_of([{"partition": "mdav", "k": 5, "columns": ["x", "y"]}, {"mask": "permute", "columns": ["income"]}])
@@ -136,8 +145,9 @@ def test_rules_are_kept_by_groups_of_blocks(table, tmp_path):
     frame = table(2000).with_columns(x=pl.min_horizontal("x", pl.col("y") + 1))
     plan = plan_of([GROUPS], constraints=RULES, requirements=[{"privacy": "k-anonymity", "k": 4}])
     plan["columns"] = ROLES
-    made = protect(frame, plan, tmp_path / "out", seed=SEED, workers=1)
+    made = protect(frame, plan, tmp_path / "out", seed=SEED, workers=1, source={"file": "invented"})
     assert isinstance(made, WholeRelease)
+    assert made.record["input"]["file"] == "invented"
     groups, rules = made.account.steps
     assert (groups.step, rules.step) == ("mdav + centroid", "constraints and rounding")
     assert made.record["steps"][0]["blocks"] > 2

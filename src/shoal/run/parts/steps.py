@@ -295,11 +295,11 @@ def _joined_facts(step: Step, done: Sequence[PartDone]) -> Facts:
         sizes = np.array([part.sizes for part in done if part.sizes is not None])
         spread = sum(Spread.joined([part.spreads[name] for part in done]).total for name in done[0].spreads)
         loss = sum(part.loss for part in done)
-        told = joined_facts([part.facts for part in done])
+        summed = joined_facts([part.facts for part in done])
         return {
             **settings_of(step.method),
             **settings_of(step.replace),
-            **{label: fact for label, fact in told.items() if isinstance(fact, Count) and fact.unit in ADD_UP},
+            **{label: fact for label, fact in summed.items() if isinstance(fact, Count) and fact.unit in ADD_UP},
             "groups": Count(n=int(sizes[:, 2].sum()), unit="groups"),
             "smallest group": Count(n=int(sizes[:, 0].min())),
             "largest group": Count(n=int(sizes[:, 1].max())),
