@@ -12,8 +12,9 @@ import shoal
 from parts.conftest import ROLES, released, whole_plan
 from shoal import protect
 from shoal.release import LargeRelease, NotProved, WholeRelease
+from shoal.release.evidence_file import private_evidence
 from shoal.run.parts import in_blocks
-from shoal.vocabulary.errors import FileError, Refused
+from shoal.vocabulary.errors import DataError, FileError, Refused
 
 SEED = 2**70 + 9
 
@@ -61,6 +62,25 @@ def test_a_step_gives_and_tells_what_it_does_in_memory(table, folder_of, name):
     assert made.account.steps == whole.account.steps
 
 
+SYNTHETIC = {"partition": "whole", "replace": "cart", "columns": ["x", "y", "sex", "income", "illness", "note"]}
+
+
+@pytest.mark.parametrize("step", [GATHERED["a mask"][0], SYNTHETIC], ids=["a mask", "made anew"])
+def test_the_private_report_is_that_of_the_whole_table(table, step):
+    """But for measures of the original, of which parts take the exact ones only, and for the riskiest records."""
+    plan = plan_of([step], output={"format": "parquet", "shuffle": False})
+    made, whole = (
+        private_evidence(protect(table(900), asked, seed=SEED, workers=1)) for asked in (plan, whole_plan(plan))
+    )
+    for content in (made, whole):
+        for name in ("versions", "plan", "private"):
+            del content[name]
+        for measure in content["measures"]:
+            measure["original"] = None
+    assert made == whole
+    assert bool(made["made anew"]) is (step is SYNTHETIC)
+
+
 @pytest.mark.parametrize("policy", ["merge", "refuse"])
 def test_small_strata_are_united_and_categories_of_missing_cells_compared(table, tmp_path, policy):
     n = 1600
@@ -77,6 +97,15 @@ def test_small_strata_are_united_and_categories_of_missing_cells_compared(table,
     assert ours.sort(ours.columns).equals(theirs.sort(theirs.columns))
     assert ours["sex"].null_count() > 0
     assert made.record["steps"] == whole.record["steps"]
+
+
+def test_missing_numbers_are_no_category_here_either(table):
+    frame = table(900).with_columns(x=pl.when(pl.col("x") > 0).then("x"))
+    plan = plan_of([{"mask": "permute", "columns": ["y"]}])
+    plan["columns"] = plan["columns"] | {"x": {"role": "other", "missing": "category"}}
+    for asked in (plan, whole_plan(plan)):
+        with pytest.raises(DataError, match="'x' is continuous; missing: category is for nominal columns"):
+            protect(frame, asked, workers=1)
 
 
 def test_groups_of_blocks_stay_with_their_records(table, tmp_path):
@@ -116,8 +145,9 @@ def test_rules_are_kept_by_groups_of_blocks(table, tmp_path):
     frame = table(2000).with_columns(x=pl.min_horizontal("x", pl.col("y") + 1))
     plan = plan_of([GROUPS], constraints=RULES, requirements=[{"privacy": "k-anonymity", "k": 4}])
     plan["columns"] = ROLES
-    made = protect(frame, plan, tmp_path / "out", seed=SEED, workers=1)
+    made = protect(frame, plan, tmp_path / "out", seed=SEED, workers=1, source={"file": "invented"})
     assert isinstance(made, WholeRelease)
+    assert made.record["input"]["file"] == "invented"
     groups, rules = made.account.steps
     assert (groups.step, rules.step) == ("mdav + centroid", "constraints and rounding")
     assert made.record["steps"][0]["blocks"] > 2
@@ -153,8 +183,7 @@ def test_a_bound_that_fails_is_refused_and_leaves_nothing(table, tmp_path):
 
 def test_copies_have_blocks_of_their_own(table, tmp_path):
     """Each by its own seed, with which it is made again alone."""
-    steps = [{"partition": "whole", "replace": "cart", "columns": ["x", "y", "sex", "income", "illness", "note"]}]
-    plan = plan_of(steps, output={"copies": 2, "format": "parquet"})
+    plan = plan_of([SYNTHETIC], output={"copies": 2, "format": "parquet"})
     made = protect(table(900), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     assert not made.copies[0].to_frame().equals(made.copies[1].to_frame())
     (seed,) = made.record["seeds of further copies"]

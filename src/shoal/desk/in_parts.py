@@ -19,7 +19,6 @@ from shoal.plan.admission import admit
 from shoal.release import LargeRelease, Release, WholeRelease
 from shoal.release.directory import check_free
 from shoal.release.in_parts import write_release
-from shoal.release.publish import UNPROVED
 from shoal.run.parts.admission import columns_at_once, needed_at_once, whole_needed
 from shoal.run.parts.in_blocks import Runs
 from shoal.run.parts.journal import Journal
@@ -28,7 +27,7 @@ from shoal.run.parts.steps import Run
 from shoal.table.files.atomic import atomic_directory, locked, resolved
 from shoal.table.files.table import Table
 from shoal.table.parts.session import session
-from shoal.vocabulary.errors import FileError, Refused, ShoalError, plural
+from shoal.vocabulary.errors import FileError, ShoalError, plural
 from shoal.vocabulary.progress import OnProgress
 
 UNFINISHED = "unfinished"
@@ -55,11 +54,12 @@ class Workshop:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """How a release is put in its place; as for `shoal.protect`."""
+    """How a release is written, and what is noted beside it; as for `shoal.protect`."""
 
     overwrite: bool = False
     unproved: bool = False
     frontier: Mapping[str, Any] | None = None
+    source: Mapping[str, Any] | None = None
 
 
 def protect_in_parts(
@@ -79,8 +79,6 @@ def protect_in_parts(
     """
     if whole_needed(plan):
         return _written_whole(given, plan, out, seed, workshop, writing)
-    if not plan.requirements and not writing.unproved:
-        raise Refused(UNPROVED)
     return _written_in_parts(given, plan, out, seed, workshop, writing)
 
 
@@ -104,7 +102,7 @@ def _written_whole(
     given: Given, plan: Plan, out: Path, seed: int | None, workshop: Workshop, writing: Writing
 ) -> WholeRelease:
     with _runs(given, plan, out, seed, workshop) as (run, entropy, _):
-        release = _of_the_whole(given, plan, entropy, workshop, run)
+        release = _of_the_whole(given, plan, entropy, workshop, run, writing.source)
         release.write(
             out,
             overwrite=writing.overwrite,
@@ -115,15 +113,17 @@ def _written_whole(
     return release
 
 
-def protect_in_parts_for_now(given: Given, plan: Plan, seed: int | None, workshop: Workshop) -> Release:
+def protect_in_parts_for_now(
+    given: Given, plan: Plan, seed: int | None, workshop: Workshop, writing: Writing
+) -> Release:
     """The same with nothing written to stay: a `LargeRelease` lies in a temporary folder as long as it is there."""
     folder = mkdtemp(prefix="shoal-")
     out = Path(folder, "release")
     try:
         if whole_needed(plan):
             with _runs(given, plan, out, seed, workshop) as (run, entropy, _):
-                return _of_the_whole(given, plan, entropy, workshop, run)
-        release = _written_in_parts(given, plan, out, seed, workshop, Writing())
+                return _of_the_whole(given, plan, entropy, workshop, run, writing.source)
+        release = _written_in_parts(given, plan, out, seed, workshop, writing)
         finalize(release, rmtree, folder, ignore_errors=True)
         return release
     finally:
@@ -131,10 +131,12 @@ def protect_in_parts_for_now(given: Given, plan: Plan, seed: int | None, worksho
             rmtree(folder, ignore_errors=True)
 
 
-def _of_the_whole(given: Given, plan: Plan, entropy: int, workshop: Workshop, run: Runs) -> WholeRelease:
+def _of_the_whole(
+    given: Given, plan: Plan, entropy: int, workshop: Workshop, run: Runs, source: Mapping[str, Any] | None
+) -> WholeRelease:
     """The release of a table that is held whole, its groups formed in blocks."""
     data = given.in_memory(workshop.memory, whole_needed(plan))
-    return protect_whole(data, plan, seed=entropy, stage=workshop.tell, source=given.origin, run=run)
+    return protect_whole(data, plan, seed=entropy, stage=workshop.tell, source=source or given.origin, run=run)
 
 
 def _check_steps_fit(given: Given, plan: Plan, memory: int) -> None:

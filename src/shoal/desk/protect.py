@@ -11,10 +11,13 @@ from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.release import Release
 from shoal.release.directory import check_free, check_writable
+from shoal.release.publish import UNPROVED
 from shoal.run.carry_out import check_seed
 from shoal.run.parts.admission import whole_needed
+from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
+from shoal.vocabulary.errors import Refused
 from shoal.vocabulary.progress import OnProgress, shown
 
 
@@ -103,9 +106,11 @@ def protect(
     with shown(stage) as tell:
         if given.in_parts(described):
             how = Workshop(memory=allowed, workers=workers, engine=engine, tell=tell)
+            writing = Writing(overwrite=overwrite, unproved=unproved, frontier=frontier, source=source)
             if out is None:
-                return protect_in_parts_for_now(given, described, seed, how)
-            writing = Writing(overwrite=overwrite, unproved=unproved, frontier=frontier)
+                return protect_in_parts_for_now(given, described, seed, how, writing)
+            if not (described.requirements or unproved or private_steps(described)):
+                raise Refused(UNPROVED)
             return protect_in_parts(given, described, Path(out), seed, how, writing)
         data = given.in_memory(allowed, whole_needed(described))
         release = protect_whole(data, described, seed=seed, stage=tell, source=source or given.origin)

@@ -21,9 +21,10 @@ from shoal.judges.class_profile import ClassProfile
 from shoal.judges.class_table import Binning, ClassTable, Entries
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.refinement import trees, with_trees
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.privacy.base import ClassModel
-from shoal.proof.sampled import pair_of
+from shoal.proof.sampled import as_written
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.risk.population import Lookalikes, sampling_weights
 from shoal.table.hierarchy import Hierarchy
@@ -276,7 +277,7 @@ class Judged:
         """What a judge sees in some classes, until all were looked at."""
         if isinstance(judge, ClassModel):
             return Filed.of(judge.look(some), self.place / f"seen-{id(judge)}-{part}.parquet")
-        return judge.look(pair_of(some.keys), some.counts)
+        return judge.look(TablePair.of(None, some.keys, None, as_written(some.keys)), some.counts)
 
     def _concluded(self, judge: Looker, seen: Sequence[Seen]) -> Verdict | Finding:
         """The answer of a judge to what it saw in all classes."""

@@ -6,7 +6,7 @@ release does not have. How far the figure may be off is estimated by taking it o
 groups; Wolter 2007, chapter 2).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,8 @@ PARTS = 10
 STUDENT = 2.262157162740992
 """The 97.5 % quantile of Student's t with PARTS - 1 degrees of freedom."""
 
+Pairing = Callable[[Records, Records], TablePair]
+
 DROPPED = 1 << 24
 """Key of the random numbers by which records are drawn that the release does not have."""
 
@@ -51,12 +53,25 @@ class SampleOfClasses:
         Records of the whole release.
     part
         Shape (n',), shape (n,); which of `PARTS` parts each released, and each original, record belongs to.
+    pair
+        Makes the pair of a release and an original as a plan has them judged.
     """
 
     original: Records
     released: Records
     of: int
     part: tuple[Longs, Longs]
+    pair: Pairing
+
+    @property
+    def complete(self) -> bool:
+        """Whether the sample is the whole release."""
+        return len(self.released) == self.of
+
+    @property
+    def tables(self) -> TablePair:
+        """Both tables of the sample."""
+        return self.pair(self.released, self.original)
 
     @classmethod
     def drawn(
@@ -68,6 +83,7 @@ class SampleOfClasses:
         folder: Path,
         rows: int,
         rng: np.random.Generator,
+        pair: Pairing,
     ) -> "SampleOfClasses":
         """Draw one.
 
@@ -102,12 +118,13 @@ class SampleOfClasses:
             released=_records(released, whole.schema, folder, treat=False),
             of=finished.records,
             part=(part, wanted[originals[ROW].to_numpy()].astype(np.int64)),
+            pair=pair,
         )
 
     def finding(self, measure: Measure, rng: np.random.Generator) -> Finding:
         """The figure on the sample, with its interval where the sample is not everything."""
-        finding = measure.finding_on(pair_of(self.released, self.original), rng)
-        if len(self.released) == self.of or finding.value is None:
+        finding = measure.finding_on(self.tables, rng)
+        if self.complete or finding.value is None:
             return replace(finding, record_risk=None, by_record={})
         values = [
             f.value for number in range(PARTS) if (f := measure.finding_on(self._pair(number), rng)).value is not None
@@ -123,7 +140,7 @@ class SampleOfClasses:
         )
 
     def _pair(self, number: int) -> TablePair:
-        return pair_of(self.released.take(self.part[0] == number), self.original.take(self.part[1] == number))
+        return self.pair(self.released.take(self.part[0] == number), self.original.take(self.part[1] == number))
 
     def _interval(self, finding: Finding, values: Sequence[float]) -> Interval:
         error = STUDENT * float(np.std(values, ddof=1)) / np.sqrt(PARTS)
@@ -167,6 +184,6 @@ def class_hash(chunk: pl.DataFrame, names: Sequence[str], count: int) -> Longs:
     return np.asarray((chunk.select(names).hash_rows(HASH_SEED) % count).to_numpy(), dtype=np.int64)
 
 
-def pair_of(released: Records, original: Records | None = None) -> TablePair:
-    """Records beside their originals. Their closure is themselves: that nothing can be filled in was seen before."""
-    return TablePair.of(original, released, None, Closure(records=released, filled={}), traced=True)
+def as_written(released: Records) -> Closure:
+    """The closure of a table in parts, which is itself: that nothing can be filled in was seen before."""
+    return Closure(records=released, filled={})

@@ -22,7 +22,7 @@ from shoal.plan.publication import public_about, public_rule, public_sections, r
 from shoal.privacy.base import PrivacyModel
 from shoal.release import Account, ColumnAccount, SingledOut
 from shoal.report.evidence import Reached
-from shoal.run.carry_out import Outcome
+from shoal.run.carry_out import Outcome, made_anew
 from shoal.table.bins import distribution
 from shoal.table.files.json_text import Record
 from shoal.table.records import MissingCells, Records
@@ -53,18 +53,18 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         exact,
         missing=done.original.missing_facts,
         seed=done.entropy,
-        column_of=lambda name: _column(done, name, withheld),
+        column_of=lambda name: counted_column(
+            plan, done.before, released[name], withheld, done.pair.pairing, done.pair.place
+        ),
         alone_by=lambda names, beside: alone(released, names, beside),
     )
     return replace(
         account,
-        own_gaps=tuple(name for name in released.names() if name not in touched(plan, _moving_gaps(done))),
-        made_anew=tuple(name for name in done.pair.made_anew if name in released),
         before=done.risk_before() if evidence.findings else (),  # nothing to compare with
-        classes=_profiles(done),
+        classes=() if stands_for_nobody(account, released) else _profiles(done),
         classes_before=classes_before,
         violations_before=None if classes_before is None else classes_before.violations(imputed=imputed),
-        reached=tuple(_reached(done)),
+        reached=() if stands_for_nobody(account, released) else tuple(_reached(done)),
         odd_values=_odd_values(done),
         proved=account.proved or _bought_everywhere(done),
     )
@@ -104,6 +104,7 @@ def shared_account(
     changed = touched(plan, steps)
     untouched = tuple(name for name in released.names() if name not in changed)
     same = tuple(unchanged(original, released, place))
+    moving_gaps = [a for a in steps if a.place is None or not plan.steps[a.place].leaves_gaps]
     return Account(
         steps=steps,
         columns=tuple(column_of(name) for name in released.names() if released[name].role not in SOLE),
@@ -126,6 +127,8 @@ def shared_account(
             for names in sets_unchanged(untouched, same)
         ),
         proved=any(model.protects for model in plan.requirements),
+        own_gaps=tuple(name for name in released.names() if name not in touched(plan, moving_gaps)),
+        made_anew=tuple(name for name in made_anew(plan) if name in released),
     )
 
 
@@ -199,18 +202,24 @@ def _bought_everywhere(done: Outcome) -> bool:
     return set(done.released.names()) <= bought
 
 
-def _column(done: Outcome, name: str, withheld: set[str]) -> ColumnAccount:
-    released = done.released[name]
-    column = column_account(done.plan, done.before, released, withheld, done.pair.place)
-    if name not in done.before:
-        return replace(column, missing=int(released.missing.sum()))
-    before = done.before[name].take(done.pair.pairing)
-    return replace(
-        column,
-        missing=int(released.missing.sum()),
-        missing_before=int(before.missing.sum()),
-        changed=float(_differing(before, released).mean()),
-    )
+def counted_column(
+    plan: Plan, original: Records, released: Variable, withheld: set[str], pairing: Longs, place: Longs | None = None
+) -> ColumnAccount:
+    """A column with how many of its cells are missing, or were changed.
+
+    Parameters
+    ----------
+    pairing
+        Shape (n',); the original record of each released one.
+    place
+        As for `before_and_after`.
+    """
+    column = replace(column_account(plan, original, released, withheld, place), missing=int(released.missing.sum()))
+    if released.name not in original:
+        return column
+    before = original[released.name].take(pairing)
+    changed = float(_differing(before, released).mean())
+    return replace(column, missing_before=int(before.missing.sum()), changed=changed)
 
 
 def column_account(
@@ -236,8 +245,6 @@ def column_account(
 
 def _profiles(done: Outcome) -> tuple[ClassProfile, ...]:
     """Class sizes by quasi-identifiers, under the plan's reading of missing cells and under `equal`."""
-    if _stands_for_nobody(done):
-        return ()
     records = done.closure.records
     readings: dict[MissingCells, None] = {done.plan.reading: None}
     if not all(records[name].complete for name in records.quasi_identifiers):
@@ -246,10 +253,10 @@ def _profiles(done: Outcome) -> tuple[ClassProfile, ...]:
     return tuple(profile for profile in profiles if profile is not None)
 
 
-def _stands_for_nobody(done: Outcome) -> bool:
+def stands_for_nobody(account: Account, released: Records) -> bool:
     """True if all quasi-identifiers were drawn anew, so that no class of released records hides anyone."""
-    names = done.released.quasi_identifiers
-    return bool(names) and set(names) <= set(done.pair.made_anew)
+    names = released.quasi_identifiers
+    return bool(names) and set(names) <= set(account.made_anew)
 
 
 def _reached(done: Outcome) -> Iterator[Reached]:
@@ -258,7 +265,7 @@ def _reached(done: Outcome) -> Iterator[Reached]:
     Where cells are missing and the plan does not read them as `equal`, a model that reads them is reported under the
     plan's reading and under `equal`, so that no level contradicts what was proved.
     """
-    if not done.released.quasi_identifiers or _stands_for_nobody(done):
+    if not done.released.quasi_identifiers:
         return
     pair = TablePair.of(None, done.released, known=done.closure)
     reading = done.plan.reading
@@ -293,11 +300,6 @@ def level(model: PrivacyModel, verdicts: Iterable[Verdict], title: str) -> Itera
             "value": worst,
             "better": model.better,
         }
-
-
-def _moving_gaps(done: Outcome) -> list[StepAccount]:
-    """Accounts of the steps that may have moved missing cells."""
-    return [a for a in done.accounts if a.place is None or not done.plan.steps[a.place].leaves_gaps]
 
 
 def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:

@@ -17,14 +17,22 @@ from shoal.proof.given_away import refuse_given_away
 from shoal.proof.in_parts import Judged
 from shoal.proof.narrowed import refuse_narrowed
 from shoal.proof.repeated_in_parts import repeated_in_parts
-from shoal.proof.sampled import DROPPED, SampleOfClasses, pair_of
+from shoal.proof.sampled import DROPPED, SampleOfClasses, as_written
 from shoal.release import Account, LargeRelease, require
-from shoal.release.account import column_account, level, record_of, reported_models, shared_account
+from shoal.release.account import (
+    column_account,
+    counted_column,
+    level,
+    record_of,
+    reported_models,
+    shared_account,
+    stands_for_nobody,
+)
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.release.publish import publish, write_evidence, write_record
 from shoal.report.evidence import Reached
 from shoal.risk.class_risk import LookalikeRisk
-from shoal.run.carry_out import MEASURES, k_asked, of_records, taken_by
+from shoal.run.carry_out import MEASURES, k_asked, made_anew, of_records, pair_of, taken_by
 from shoal.run.parts.admission import class_models
 from shoal.run.parts.finishing import released_files
 from shoal.run.parts.outcome import LargeOutcome
@@ -209,17 +217,21 @@ def _sample(done: LargeOutcome, judged: Judged) -> SampleOfClasses:
         done.run.folder,
         done.rows,
         done.run.generator(DROPPED),
+        lambda released, original: pair_of(
+            done.plan, original, released, None, as_written(released), None, traced=True
+        ),
     )
 
 
 def _findings(done: LargeOutcome, sample: SampleOfClasses, figures: Sequence[Finding]) -> tuple[Finding, ...]:
     """Class-based figures of the whole release, all others on the sample, in the order of a release in memory."""
     whole = iter(figures)
+    nobody = set(sample.released.quasi_identifiers) <= set(made_anew(done.plan))
     findings = []
     measures = taken_by(done.plan)
     for number, measure in enumerate(measures):
         done.run.tell(f"measuring {measure.method_name}", number / len(measures))
-        if isinstance(measure, LookalikeRisk):
+        if isinstance(measure, LookalikeRisk) and not nobody:
             findings.append(next(whole))
         else:
             findings.append(sample.finding(measure, done.run.generator(MEASURES, number)))
@@ -254,16 +266,21 @@ def _account(
     judged: Judged,
 ) -> Account:
     """How the release came about; pictures, and which columns are as they were, are those of the sample."""
+    pairing = sample.tables.pairing
     account = shared_account(
         plan,
         done.accounts,
-        (sample.original, sample.released, pair_of(sample.released, sample.original).pairing),
+        (sample.original, sample.released, pairing),
         evidence,
         withheld,
         exact,
         missing=done.missing,
         seed=done.run.entropy,
-        column_of=lambda name: column_account(plan, sample.original, sample.released[name], withheld),
+        column_of=lambda name: (
+            counted_column(plan, sample.original, sample.released[name], withheld, pairing)
+            if sample.complete
+            else column_account(plan, sample.original, sample.released[name], withheld)
+        ),
         alone_by=lambda names, beside: judged.table.alone(tuple(dict.fromkeys((*beside, *names)))),
         packages=("duckdb", "pyarrow"),
     )
@@ -271,13 +288,14 @@ def _account(
         return account
     imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
     before, risks = _of_original(done)
+    nobody = stands_for_nobody(account, sample.released)
     return replace(
         account,
-        classes=(judged.profile(),),
+        classes=() if nobody else (judged.profile(),),
         classes_before=before,
         violations_before=before.violations(imputed=imputed),
         before=risks,
-        reached=tuple(_reached(judged)),
+        reached=() if nobody else tuple(_reached(judged)),
     )
 
 

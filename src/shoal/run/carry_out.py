@@ -39,11 +39,12 @@ from shoal.table.files.table import Table
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.laws import NO_LAWS, Laws
 from shoal.table.microdata import Microdata
+from shoal.table.missing_values import check_some, check_some_left
 from shoal.table.partition import Partition
 from shoal.table.records import Records
 from shoal.table.schema import Schema
 from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
-from shoal.vocabulary.errors import DataError, ParameterError
+from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.progress import OnProgress
 from shoal.vocabulary.registry import registered
 
@@ -162,7 +163,9 @@ def carry_out(
     admit(plan)
     check_seed(seed)
     entropy = secrets.randbits(128) if seed is None else int(seed)
-    before = _known_records(original)
+    check_some(len(original))
+    before = original.records
+    check_some_left(len(before))
     ready = plan.ready
     constraints = Constraints.parse(plan.constraints, before)
     check_accounted(ready, constraints.columns)
@@ -197,18 +200,6 @@ def carry_out(
     )
 
 
-def _known_records(original: Microdata) -> Records:
-    """The records of a table that came in, of which there must be some."""
-    if not len(original):
-        raise DataError("The table has no records. A release needs at least one.")
-    if not len(original.records):
-        raise DataError(
-            "No record is left after those with missing values were dropped. "
-            "Set missing: impute, category or keep for the columns that lack values."
-        )
-    return original.records
-
-
 def check_seed(seed: int | None) -> None:
     """Refuse a seed that is no integer of at least 0."""
     if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
@@ -225,17 +216,9 @@ def microdata(table: Any, plan: Plan) -> Microdata:
 
 
 def _in_order(schema: Schema, records: Records, rebuilt: Microdata) -> Schema:
-    """The schema with the order of ordinal columns whose released categories are text that the plan does not order."""
-    orders: dict[str, tuple[str, ...]] = {}
-    for name in schema.columns.keys() & set(records.names()):
-        if schema.columns[name].level == "ordinal" and rebuilt.frame[name].dtype == nw.String:
-            present = set(rebuilt.frame[name].unique().to_list())  # of others a release knows nothing
-            if present - {None} <= set(map(str, schema.columns[name].order or ())):
-                continue
-            texts = dict.fromkeys(map(str, records[name].categories))
-            orders[name] = tuple(text for text in texts if text in present)
-    ordered = {name: schema.columns[name].model_copy(update={"order": order}) for name, order in orders.items()}
-    return Schema({**schema.columns, **ordered})
+    texts = (name for name in rebuilt.frame.columns if rebuilt.frame[name].dtype == nw.String)
+    categories = {name: records[name].categories for name in texts}
+    return schema.in_order_of(categories, lambda name: set(rebuilt.frame[name].unique().to_list()))
 
 
 def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
@@ -269,6 +252,8 @@ def pair_of(
     filled: Closure,
     hidden: Mapping[str, Partition] | None,
     units: Mapping[str, Longs] | None = None,
+    *,
+    traced: bool = False,
 ) -> TablePair:
     """Both tables, as a plan has them judged.
 
@@ -278,11 +263,9 @@ def pair_of(
         The groups of the last partition step.
     hidden
         As from `groups_by_column`; None where it is not known what was done.
-    units
-        As in `TablePair`.
+    units, traced
+        As in `TablePair`; it is traced where it is known what was done, too.
     """
-    drawn = () if plan.schema.names("stratum") else plan.steps  # a stratum may be of few records
-    made_anew = tuple(name for step in drawn if step.as_a_whole for name in step.changes(plan.schema))
     repaired = StepTrace(columns=tuple(plan.schema.columns), reads=None)  # a rule may move any cell by any other
     admitted = (repaired,) if plan.constraints and plan.broken_rules == "repair" else ()
     return TablePair.of(
@@ -292,11 +275,18 @@ def pair_of(
         filled,
         hidden,
         missing=plan.reading,
-        made_anew=tuple(dict.fromkeys(made_anew)),
+        made_anew=made_anew(plan),
         traces=(*admitted, *(step.trace(plan.schema) for step in plan.steps)),
         units=units,
-        traced=hidden is not None,
+        traced=traced or hidden is not None,
     )
+
+
+def made_anew(plan: Plan) -> tuple[str, ...]:
+    """The columns whose cells a plan makes for the table as a whole, so that a record's are nobody's."""
+    drawn = () if plan.schema.names("stratum") else plan.steps  # a stratum may be of few records
+    names = (name for step in drawn if step.as_a_whole for name in step.changes(plan.schema))
+    return tuple(dict.fromkeys(names))
 
 
 def laws_known(plan: Plan, before: Records | None, released: Records) -> Laws:

@@ -20,6 +20,7 @@ from shoal.kernels.arrays import Ints, ints
 from shoal.table.cells import encode
 from shoal.table.columns import decode, no_negative_zero
 from shoal.table.frames import only_whole_numbers, plain_types, strip_metadata, ways_of_missing
+from shoal.table.missing_values import treat_missing
 from shoal.table.records import Records
 from shoal.table.schema import Column, Scale, Schema
 from shoal.table.variable import Variable
@@ -132,7 +133,7 @@ class Microdata:
 
     @cached_property
     def _treated(self) -> tuple[Records, ByLabel]:
-        return _treat_missing(self.encoded, self.schema)
+        return treat_missing(self.encoded, self.schema)
 
     @property
     def records(self) -> Records:
@@ -321,52 +322,3 @@ def _same(variable: Variable, original: Variable, records: Records) -> bool:
         return False
     before = original.values if variable.values is original.values else original.values[records.rows]
     return bool(np.array_equal(variable.values, before, equal_nan=variable.continuous))
-
-
-def _treat_missing(records: Records, schema: Schema) -> tuple[Records, ByLabel]:
-    keep = np.ones(len(records), dtype=bool)
-    facts: ByLabel = {}
-    changed = []
-    for variable in records.variables:
-        if variable.complete:
-            continue
-        count = int(variable.missing.sum())
-        policy = schema.columns[variable.name].missing_policy
-        facts[variable.name] = {"missing": count, "policy": policy}
-        match policy:
-            case "refuse":
-                raise DataError(
-                    f"Column '{variable.name}' has {plural(count, 'missing value')}; "
-                    f"a column with the role {variable.role} must be complete. "
-                    f"Set missing: drop, impute, category or keep for it."
-                )
-            case "drop":
-                keep &= ~variable.missing
-            case "impute":
-                changed.append(_impute(variable))
-            case "category":
-                changed.append(_as_category(variable))
-    treated = records.with_variables(*changed)
-    if not keep.all():
-        facts["records dropped"] = int((~keep).sum())
-        treated = treated.take(np.flatnonzero(keep))
-    return treated, facts
-
-
-def _impute(variable: Variable) -> Variable:
-    present = variable.values[~variable.missing]
-    if not len(present):
-        raise DataError(f"Column '{variable.name}' has no value at all, so none can be imputed. Drop the column.")
-    lower_median = np.sort(present)[(len(present) - 1) // 2]  # a value of the column
-    common = lower_median if variable.continuous else np.bincount(present).argmax()
-    return variable.with_values(np.where(variable.missing, common, variable.values))
-
-
-def _as_category(variable: Variable) -> Variable:
-    if variable.level != "nominal":
-        raise DataError(
-            f"Column '{variable.name}' is {variable.level}; missing: category is for nominal columns. "
-            f"Set missing: drop or impute."
-        )
-    codes = np.where(variable.missing, len(variable.categories), variable.values)
-    return replace(variable, values=codes.astype(np.int32), categories=(*variable.categories, None))

@@ -5,7 +5,7 @@ columns that are not named.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -186,6 +186,27 @@ class Schema(RootModel[dict[str, Column]]):
         if others is None:
             return self
         return Schema({**self.columns, **{name: others for name in present if name not in self.columns}})
+
+    def in_order_of(self, categories: Mapping[str, Sequence[Any]], present: Callable[[str], set[Any]]) -> "Schema":
+        """The same with the order of ordinal columns whose released categories are text that it does not order.
+
+        Parameters
+        ----------
+        categories
+            Of the released columns of text, from lowest to highest.
+        present
+            The categories of a column that were released: of others a release knows nothing.
+        """
+        ordered: dict[str, Column] = {}
+        for name in self.columns.keys() & categories.keys():
+            column = self.columns[name]
+            if column.level == "ordinal" and categories[name]:
+                released = present(name)
+                if not released - {None} <= set(map(str, column.order or ())):
+                    texts = dict.fromkeys(map(str, categories[name]))
+                    order = tuple(text for text in texts if text in released)
+                    ordered[name] = column.model_copy(update={"order": order})
+        return Schema.model_construct(root=self.columns | ordered)
 
     @property
     def unrounded(self) -> "Schema":

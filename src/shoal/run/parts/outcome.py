@@ -105,7 +105,10 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
         journal.forget(f"step-{len(plan.steps) - 1}")
     return LargeOutcome(
         run=run,
-        schema=_in_order(plan.schema, schema, end),
+        schema=plan.schema.in_order_of(
+            {name: schema.columns[name].order or () for name, dtype in end.schema.items() if dtype == pl.String},
+            lambda name: set(counted(end, name).cells.to_list()),
+        ),
         before=before,
         finished=end,
         rows=rows,
@@ -125,20 +128,6 @@ def _way_of(step: Step, plan: Plan) -> Callable[[Run, int, Step, Stage, Schema],
     if step.method.scales == "sorting":
         return after_sorting
     return after_drawing if isinstance(step, MaskStep) and step.method.draws_units else after_step
-
-
-def _in_order(plan: Schema, after: Schema, stage: Stage) -> Schema:
-    """The plan's columns, with the order of ordinal ones whose released categories are text that it does not order."""
-    types = stage.schema
-    ordered: dict[str, Column] = {}
-    for name in plan.columns.keys() & set(stage.columns):
-        column, order = plan.columns[name], after.columns[name].order
-        if column.level == "ordinal" and types[name] == pl.String and order:
-            present = set(counted(stage, name).cells.to_list())  # of others a release knows nothing
-            if not present <= set(map(str, column.order or ())):
-                labels = tuple(label for label in dict.fromkeys(map(str, order)) if label in present)
-                ordered[name] = column.model_copy(update={"order": labels})
-    return Schema.model_construct(root=dict(plan.columns) | ordered)
 
 
 def _rounding(run: Run, before: Stage, after: Stage, averaged: set[str], changed: set[str]) -> Rounding:

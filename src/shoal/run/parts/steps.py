@@ -13,7 +13,7 @@ from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.steps import LOSS, MaskStep, PartitionStep, Step, settings_of
 from shoal.run.one_step import refuse_nothing_left
-from shoal.run.parts.joining import joined_facts, merged_order
+from shoal.run.parts.joining import ADD_UP, joined_facts, merged_order
 from shoal.run.parts.journal import Journal
 from shoal.run.parts.part_work import PartDone, PartJob, Spread, StepWork, treated
 from shoal.table.parts.dealing import Dealing
@@ -291,9 +291,11 @@ def _joined_facts(step: Step, done: Sequence[PartDone]) -> Facts:
         sizes = np.array([part.sizes for part in done if part.sizes is not None])
         spread = sum(Spread.joined([part.spreads[name] for part in done]).total for name in done[0].spreads)
         loss = sum(part.loss for part in done)
+        summed = joined_facts([part.facts for part in done])
         return {
             **settings_of(step.method),
             **settings_of(step.replace),
+            **{label: fact for label, fact in summed.items() if isinstance(fact, Count) and fact.unit in ADD_UP},
             "groups": Count(n=int(sizes[:, 2].sum()), unit="groups"),
             "smallest group": Count(n=int(sizes[:, 0].min())),
             "largest group": Count(n=int(sizes[:, 1].max())),

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.table.missing_values import check_nominal, check_some, check_some_left, refuse_empty, refuse_missing
 from shoal.table.parts import source as sources
 from shoal.table.parts.csv_quotes import IN_MEMORY
 from shoal.table.parts.engine import HERE, Engine
 from shoal.table.parts.in_place import StageInPlace
-from shoal.table.parts.moments import Counted, Tally, combinations_in, counts_as_number, missing_cells, refuse_missing
+from shoal.table.parts.moments import Counted, Tally, combinations_in, counts_as_number, missing_cells, numbers
 from shoal.table.parts.source import Source, plain
 from shoal.table.parts.stage import OWN, ROW, Stage, write_part
 from shoal.table.schema import Schema
@@ -75,21 +76,17 @@ def taken_in(
             tallies.setdefault(name, Tally(name, cells.schema[name])).add(cells)
     rows = sum(piece.records for piece in seen)
     dropped = rows - sum(piece.kept for piece in seen)
-    if not rows:
-        raise DataError(
-            "The released table has no records, so nothing can be proved on it. Check the file."
-            if judged
-            else "The table has no records. A release needs at least one."
-        )
+    if judged and not rows:
+        raise DataError("The released table has no records, so nothing can be proved on it. Check the file.")
+    check_some(rows)
     for name, count in missing.items():
         if schema.columns[name].missing_policy == "refuse":
             refuse_missing(name, count, schema.columns[name].role)
     stage = Stage.of((piece.path for piece in seen), engine)
-    if not stage.parts:
-        raise DataError(
-            "No record is left after those with missing values were dropped. "
-            "Set missing: impute, category or keep for the columns that lack values."
-        )
+    check_some_left(stage.records)
+    for name in missing:
+        if schema.columns[name].missing_policy == "category":
+            check_nominal(numbers(pl.Series(name, [], dtype=stage.schema[name]), schema.columns[name]))
     _impute(stage, schema, [tally for name, tally in tallies.items() if name in missing])
     facts: ByLabel = {
         name: {"missing": count, "policy": schema.columns[name].missing_policy} for name, count in missing.items()
@@ -179,7 +176,7 @@ def _filled_in(chunk: pl.DataFrame, path: Path, values: Mapping[str, Any]) -> No
 def _usual(counted: Counted, *, numeric: bool) -> Any:
     """The lower median of numbers; of others the most frequent value, the first of equally frequent ones."""
     if not len(counted.cells):
-        raise DataError(f"Column '{counted.cells.name}' has no value at all, so none can be imputed. Drop the column.")
+        refuse_empty(counted.cells.name)
     if numeric:
         total = np.cumsum(counted.counts)
         return counted.cells[int(np.searchsorted(total, (int(total[-1]) - 1) // 2, "right"))]

@@ -17,7 +17,7 @@ from shoal.table.parts.stage import Stage
 from shoal.table.schema import Column, Schema
 from shoal.table.variable import Variable
 from shoal.table.whole_column import WholeColumn
-from shoal.vocabulary.errors import DataError, Refused, plural
+from shoal.vocabulary.errors import Refused
 
 COUNT = "shoal: count"
 
@@ -258,11 +258,3 @@ def missing_cells(chunk: pl.DataFrame, schema: Schema) -> dict[str, int]:
     """Missing cells of each column of a chunk, where there are any."""
     counts = chunk.null_count().row(0, named=True)
     return {name: count for name, count in counts.items() if count and name in schema.columns}
-
-
-def refuse_missing(name: str, count: int, role: str) -> None:
-    """The error of a column that must be complete; the same words as in memory."""
-    raise DataError(
-        f"Column '{name}' has {plural(count, 'missing value')}; a column with the role {role} must be complete. "
-        f"Set missing: drop, impute, category or keep for it."
-    )
