@@ -41,11 +41,12 @@ def test_losses_in_percent_after_moves_per_record(name, k, moves, most):
 
 @pytest.mark.slow
 def test_census_in_threes_within_three_thousandths_of_the_bound():
+    """With as many moves as are tried above; the default tries more of them first, and takes four times as long."""
     x = load("census")
-    part = Refined(start="mdav", k=3, finish="columns").partition(x, seed=1)
+    part = Refined(start="mdav", k=3, moves=10_000 * len(x), finish="columns").partition(x, seed=1)
     bound = 100 * part.details["no partition loses less than"] / (x**2).sum()
     assert part.k >= 3
-    assert 4.6635 <= bound <= 4.669
+    assert 4.6635 <= bound <= 4.6645
     assert part.information_loss(x) <= 1.003 * bound
     assert part.details["gap to that"] <= 0.003
 
@@ -60,9 +61,8 @@ def test_bounds_by_neighbours(name, k, bound):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "bound"), [("census", 4.664), ("tarragona", 14.458)])
-def test_bounds_by_the_set_partition(name, bound):
-    x = load(name)
+def test_the_bound_by_the_set_partition():
+    bound, x = 14.458, load("tarragona")
     start = Refined(start="mdav", k=3, moves=2_000 * len(x)).partition(x, seed=1)
     relaxed = relaxation(x, 3, groups_of(start.labels))
     percent = 100 / (x**2).sum()

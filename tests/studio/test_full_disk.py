@@ -1,8 +1,11 @@
 """A disk that is full, and processes that are killed in the midst: the page says so, and nothing is half written."""
 
 import os
+import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,37 +19,45 @@ from studio.running import LONGEST, Running, children, running
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows limits no sizes of files")
 
 
-def made(studio: Running) -> None:
-    studio.enter()
+@pytest.fixture(scope="module")
+def small_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, Path]]:
+    """A studio where no file may have more than 24 000 bytes, and its folder; a release needs more."""
+    folder = tmp_path_factory.mktemp("studio")
+    (folder / "temporary").mkdir()
+    with running(folder, largest=24_000, temporary=folder / "temporary") as studio:
+        studio.enter()
+        yield studio, folder
+
+
+def made(studio: Running, *changes: dict[str, Any]) -> int:
+    """The number of a run whose release is made, but not written."""
     studio.act("example")
     studio.idle()
+    studio.act("put", changes=changes, note="output")
     studio.act("run")
-    assert studio.idle()["runs"][-1]["released"]
+    last = studio.idle()["runs"][-1]
+    assert last["released"]
+    return int(last["number"])
 
 
 @pytest.mark.parametrize("output", ["csv", "parquet"])
-def test_nothing_is_half_written(output: str, tmp_path: Path) -> None:
-    """The release needs more than a file may have here."""
-    (tmp_path / "temporary").mkdir()
-    with running(tmp_path, largest=24_000, temporary=tmp_path / "temporary") as studio:
-        studio.enter()
-        studio.act("example")
-        studio.idle()
-        studio.act("put", changes=[{"place": ["output"], "value": {"format": output}}], note="output")
-        studio.act("run")
-        assert studio.idle()["runs"][-1]["released"]
-        studio.act("export", run=1, directory="out")
-        kind, sentence = studio.idle()["notice"]
-        assert kind == "error"
-        assert "cannot be written" in sentence
-        assert "free some space" in sentence
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["studio.log", "temporary"]
-        assert not list((tmp_path / "temporary").rglob("*.*"))
-        assert studio.ask("rows", {"run": 1})[0] == 200  # and all is still there
-        assert studio.log.read_text().count("\n") <= 3
+def test_nothing_is_half_written(output: str, small_disk: tuple[Running, Path]) -> None:
+    studio, folder = small_disk
+    run = made(studio, {"place": ["output"], "value": {"format": output}})
+    studio.act("export", run=run, directory="out")
+    kind, sentence = studio.idle()["notice"]
+    assert kind == "error"
+    assert "cannot be written" in sentence
+    assert "free some space" in sentence
+    assert sorted(path.name for path in folder.iterdir()) == ["studio.log", "temporary"]
+    assert not list((folder / "temporary").rglob("*.*"))
+    assert studio.ask("rows", {"run": run})[0] == 200  # and all is still there
+    assert studio.log.read_text().count("\n") <= 3
 
 
-def test_what_was_there_stays_when_it_cannot_be_replaced(tmp_path: Path) -> None:
+def test_what_was_there_stays_when_it_cannot_be_replaced(small_disk: tuple[Running, Path]) -> None:
+    studio, folder = small_disk
+    out = folder / "out"
     shoal.protect(
         shoal.example(n=40, seed=1).select("age", "sex"),
         {
@@ -55,25 +66,25 @@ def test_what_was_there_stays_when_it_cannot_be_replaced(tmp_path: Path) -> None
             "requirements": [{"privacy": "k-anonymity", "k": 3}],
         },
         seed=1,
-    ).write(tmp_path / "out")
-    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
-    with running(tmp_path, largest=24_000) as studio:
-        made(studio)
-        studio.act("export", run=1, directory="out", overwrite=True)
+    ).write(out)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    try:
+        studio.act("export", run=made(studio), directory="out", overwrite=True)
         assert studio.idle()["notice"][0] == "error"
-    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+        assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    finally:
+        shutil.rmtree(out)
 
 
-def test_a_file_that_does_not_fit_is_said(tmp_path: Path) -> None:
+def test_a_file_that_does_not_fit_is_said(small_disk: tuple[Running, Path]) -> None:
     """A file that is dropped lies in memory while it is read; where even that is full, a sentence says so."""
+    studio, _ = small_disk
     text = "age,town\n" + "".join(f"{20 + i % 50},{i % 9}\n" for i in range(9000))
-    with running(tmp_path, largest=24_000) as studio:
-        studio.enter()
-        headers = {"Authorization": f"Bearer {studio.key}", "X-File-Name": "people.csv"}
-        assert studio.request("POST", "/api/upload", text.encode(), headers)[0] == 200
-        assert studio.idle()["notice"] == ["error", "The disk is full (File too large). Make room, and do it again."]
-        studio.act("example")
-        assert studio.idle()["rows"] == 1000
+    headers = {"Authorization": f"Bearer {studio.key}", "X-File-Name": "people.csv"}
+    assert studio.request("POST", "/api/upload", text.encode(), headers)[0] == 200
+    assert studio.idle()["notice"] == ["error", "The disk is full (File too large). Make room, and do it again."]
+    studio.act("example")
+    assert studio.idle()["rows"] == 1000
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="no /proc on this system")

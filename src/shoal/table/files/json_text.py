@@ -47,14 +47,14 @@ def as_json(value: Any) -> Any:
     """The value in JSON types; a figure that is not finite becomes null."""
     if type(value) in PLAIN:
         return value
-    if isinstance(value, np.ndarray):
-        return as_json(value.tolist())
-    if isinstance(value, np.generic):
-        return as_json(value.item())
+    if isinstance(value, float):
+        return float(value) if isfinite(value) else None
     if isinstance(value, (dict, Mapping)):
         return {str(key): as_json(below) for key, below in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [as_json(below) for below in value]
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+    if isinstance(value, np.ndarray):
+        return as_json(value.tolist())
+    if isinstance(value, np.generic):
+        return as_json(value.item())
+    return value if isinstance(value, (str, int)) else str(value)
