@@ -4,7 +4,8 @@ python bench/published/s1.py [CENSUS.CSV [FIGURE.svg or .png]]
 
 Quasi-identifiers TAXINC and POTHVAL. The paper calls FEDTAX its moderately correlated (MCD, 0.52) and FICA its highly
 correlated data set (HCD, 0.92); in the file it is FICA that has 0.528 and FEDTAX 0.920, so FICA stands beside MCD and
-FEDTAX beside HCD here. Table 3 is equal in every cell, whatever the scale.
+FEDTAX beside HCD here. Table 3 is equal in every cell, whatever the scale. s1.json beside this script gets the figures
+from which docs/explanation/t-closeness.md tells.
 
 How the paper scaled the quasi-identifiers for tables 1 and 2 is not stated; here by range, as its formula (5) does. No
 scale brings table 1 near the printed one if groups are merged with the nearest group, as Algorithm 1 says. FEDTAX
@@ -14,6 +15,7 @@ farthest group gives figures of that size. Both are printed, with the cells in w
 fall with t hold; the paper's own tables 1 and 2 do not fall with t in every cell either.
 """
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -114,7 +116,8 @@ def rising(average: dict[Cell, float]) -> list[tuple[Cell, float]]:
     ]
 
 
-def print_table(number: int, parts: dict[Cell, shoal.Partition], how: str = "") -> None:
+def print_table(number: int, parts: dict[Cell, shoal.Partition], how: str = "") -> int:
+    """Print a table beside the paper's; the number of equal cells."""
     paper, equal = published(number), 0
     print(f"\nTable {number}, algorithm {number}{how}: minimum/average size, ours (paper)")
     print("        " + "".join(f"t = {t:<29}" for t in TS))
@@ -128,6 +131,7 @@ def print_table(number: int, parts: dict[Cell, shoal.Partition], how: str = "") 
                 row.append(f"{ours} ({paper[k, t, name]})")
         print(f"k = {k:<4}" + "".join(f"{cell:<17}" if i % 2 == 0 else f"{cell:<16}" for i, cell in enumerate(row)))
     print(f"{equal} of {len(paper)} cells equal the paper's")
+    return equal
 
 
 def print_order(what: str, average: dict[int, dict[Cell, float]]) -> None:
@@ -146,17 +150,23 @@ def print_order(what: str, average: dict[int, dict[Cell, float]]) -> None:
         print(f"  table {number} falls with t: {'; '.join(cells) or 'all hold'}")
 
 
-def print_tables(records: dict[str, Records]) -> None:
+def print_tables(records: dict[str, Records]) -> dict[str, object]:
+    """The tables; what is told of them."""
     first = partitions(3, records)
-    print_table(3, first)
+    told: dict[str, object] = {"cells of table 3 that are equal": print_table(3, first)}
     print_order("The paper's printed tables", {a: printed_averages(a) for a in ALGORITHMS})
     for partner in PARTNERS:
         parts = {a: partitions(a, records, partner=partner) for a in (1, 2)}
         for number in parts:
             print_table(number, parts[number], f", merging with the {partner} group")
-        print_order(
-            f"Ours, merging with the {partner} group", {**{a: averages(parts[a]) for a in parts}, 3: averages(first)}
-        )
+        average = {**{a: averages(parts[a]) for a in parts}, 3: averages(first)}
+        print_order(f"Ours, merging with the {partner} group", average)
+        told[f"{partner}: cells with algorithms 2, 3 or 1, 2 out of order, and that rise with t"] = [
+            len(out_of_order(average[3], average[2])),
+            len(out_of_order(average[2], average[1])),
+            sum(len(rising(values)) for values in average.values()),
+        ]
+    return told
 
 
 def normalised_sse(part: shoal.Partition, raw: np.ndarray) -> float:
@@ -165,7 +175,9 @@ def normalised_sse(part: shoal.Partition, raw: np.ndarray) -> float:
     return part.sse(scaled) / scaled.size
 
 
-def print_losses(records: dict[str, Records]) -> None:
+def print_losses(records: dict[str, Records]) -> dict[str, dict[str, list[float]]]:
+    """Losses by confidential column and t: those of the three algorithms and of the refined partition."""
+    told: dict[str, dict[str, list[float]]] = {column: {} for column in COLUMNS.values()}
     print("\nInformation loss of the quasi-identifiers, 100 SSE/SST, k = 2; refined: default budget, seed 1")
     for name, column in COLUMNS.items():
         for t in TS:
@@ -179,6 +191,25 @@ def print_losses(records: dict[str, Records]) -> None:
                 + " ".join(f"{loss:6.2f}" for loss in losses)
                 + f"   refined {refined.information_loss(x):6.2f} ({refined.n_groups} groups, {seconds:.1f} CPU s)"
             )
+            told[column][f"{t}"] = [round(loss, 2) for loss in (*losses, refined.information_loss(x))]
+    return told
+
+
+def surface(records: Records) -> list[dict[str, object]]:
+    """Normalised SSE of figure 7."""
+    raw = records.raw()
+    return [
+        {"k": k, "t": t, "SSE": normalised_sse(cls(k=k, t=t).partition(records), raw), "how": f"Algorithm {a}"}
+        for a, cls in ALGORITHMS.items()
+        for k in KS
+        for t in FIGURE_TS[::2]
+    ]
+
+
+def lowest(rows: list[dict[str, object]]) -> list[int]:
+    """Cells of figure 7 in which each algorithm is the lowest, the first of equals."""
+    sse = np.array([row["SSE"] for row in rows]).reshape(len(ALGORITHMS), -1)
+    return np.bincount(sse.argmin(axis=0), minlength=len(ALGORITHMS)).tolist()
 
 
 def figures(records: dict[str, Records]) -> dict[str, object]:
@@ -193,13 +224,6 @@ def figures(records: dict[str, Records]) -> dict[str, object]:
                 rows.append({"data": f"{name} ({column})", "t": t, "SSE": normalised_sse(part, raw), "how": names[a]})
             part = shoal.TClosenessRefined(k=2, t=t, moves=1_000_000).partition(records[name], seed=1)
             rows.append({"data": f"{name} ({column})", "t": t, "SSE": normalised_sse(part, raw), "how": "refined"})
-    raw = records["MCD"].raw()
-    surface = [
-        {"k": k, "t": t, "SSE": normalised_sse(cls(k=k, t=t).partition(records["MCD"]), raw), "how": names[a]}
-        for a, cls in ALGORITHMS.items()
-        for k in (2, 5, 10, 15, 20, 25, 30)
-        for t in FIGURE_TS[::2]
-    ]
     axis = {
         "x": {"field": "t", "type": "quantitative"},
         "y": {"field": "SSE", "type": "quantitative", "title": "normalised SSE"},
@@ -221,7 +245,7 @@ def figures(records: dict[str, Records]) -> dict[str, object]:
             },
             {
                 "title": "Figure 7: MCD (FICA)",
-                "data": {"values": surface},
+                "data": {"values": surface(records["MCD"])},
                 "facet": {"column": {"field": "how", "title": None}},
                 "spec": {
                     "width": 210,
@@ -263,9 +287,11 @@ def draw(specification: dict[str, object], path: Path) -> None:
 def main(arguments: list[str]) -> None:
     default = Path(__file__).parents[3] / "shared" / "data" / "census.csv"
     path = Path(arguments[0]) if arguments else default
-    print_tables({name: census(path, column, "range") for name, column in COLUMNS.items()})
+    told = print_tables({name: census(path, column, "range") for name, column in COLUMNS.items()})
     records = {name: census(path, column) for name, column in COLUMNS.items()}
-    print_losses(records)
+    told["losses of algorithms 1, 2, 3 and refined, k = 2"] = print_losses(records)
+    told["cells of figure 7 in which each algorithm is lowest"] = lowest(surface(records["MCD"]))
+    Path(__file__).with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     if len(arguments) > 1:
         specification = figures(records)
         print()
