@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +61,11 @@ class Asked:
     k: int = 1
     requirements: tuple[dict[str, Any], ...] = ()
     rows: str = ""  # of Adult that are the table: all, those of ARX's subset, or so many drawn
-    beside_adult: bool = False  # whose people the rest of the table is
     reason: str = ""  # why it cannot be asked for
 
 
 def asked(models: str) -> Asked:
-    k, requirements, rows, beside, reasons = 1, [], "", False, []
+    k, requirements, rows, reasons = 1, [], "", []
     for model in models.split(" & "):
         name, words = called(model)
         if name == "KAnonymity":
@@ -79,9 +78,9 @@ def asked(models: str) -> Asked:
             reasons.append(NOT_ASKED[name])
         else:
             if words[-1] == "subset":
-                rows, beside = "subset", True
+                rows = "subset"
             requirements.append(MODELS[name](words))
-    return Asked(k, tuple(requirements), rows, beside, "; ".join(reasons))
+    return Asked(k, tuple(requirements), rows, "; ".join(reasons))
 
 
 MODELS = {
@@ -89,11 +88,7 @@ MODELS = {
     "EqualDistanceTCloseness": lambda w: {"method": "t-closeness", "t": float(w[0]), "distance": "equal"},
     "OrderedDistanceTCloseness": lambda w: {"method": "t-closeness", "t": float(w[0]), "distance": "distinct"},
     "RecursiveCLDiversity": lambda w: {"method": "l-diversity", "kind": "recursive", "c": float(w[0]), "l": int(w[1])},
-    "EntropyLDiversity": lambda w: {
-        "method": "l-diversity",
-        "kind": "grassberger" if "GRASSBERGER" in w else "entropy",
-        "l": float(w[0]),
-    },
+    "EntropyLDiversity": lambda w: {"method": "l-diversity", "kind": "entropy", "l": float(w[0])},
     "BasicBLikeness": lambda w: {"method": "beta-likeness", "beta": float(w[0]), "enhanced": False},
     "EnhancedBLikeness": lambda w: {"method": "beta-likeness", "beta": float(w[0])},
     "DPresence": lambda w: {"method": "delta-presence", "least": float(w[0]), "largest": float(w[1])},
@@ -135,17 +130,10 @@ class Aim:
     aggregate: str = "mean"
     gs_factor: float = 0.5
     weights: tuple[float, ...] = ()
-    why: str = ""  # ours is another measure
 
 
-DROPS_FOR_FREE = (
-    "ARX charges a dropped record for its label among the dropped ones only, so that dropping one alone is free; here "
-    "every cell of a dropped record loses 1"
-)
-
-
-def aim(quality: str, weighted: bool) -> Aim:
-    """The objective of ours for one of ARX's quality metrics."""
+def aim(quality: str, weighted: bool) -> Aim | None:
+    """The objective of ours for one of ARX's quality metrics, if there is one."""
     name, words = called(quality)
     weights = tuple(number / len(COLUMNS) for number in range(1, len(COLUMNS) + 1)) if weighted else ()
     if name in ("Entropy", "PrecomputedEntropy"):
@@ -161,7 +149,7 @@ def aim(quality: str, weighted: bool) -> Aim:
         return Aim("discernibility", gs_factor=0.0 if "true" in words else 0.5)
     if name == "AECS":
         return Aim("average-class-size")
-    return Aim("")
+    return None
 
 
 HEIGHTS = (1.0, 4.0, 1.0, 2.0, 3.0, 2.0, 2.0, 2.0, 1.0)
@@ -240,11 +228,6 @@ def codes(rows: str) -> tuple[tuple[np.ndarray, ...], ...]:
     return tuple(out)
 
 
-@cache
-def shares(name: str) -> tuple[dict[str, float], ...]:
-    return ()
-
-
 # -- A case that is run -----------------------------------------------------------------------------------------------
 
 
@@ -263,15 +246,23 @@ class Recoded:
         levels = self.levels if level_of is None else level_of
         return [whole[COLUMNS.index(name)][level] for name, level in zip(self.quasi, levels)]
 
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """Number of each record's class at the node, dropped or not."""
+        key = np.zeros(len(chosen(self.rows)), dtype=np.int64)
+        for labels in self.labels():
+            key = key * (labels.max() + 1) + labels
+        return np.unique(key, return_inverse=True)[1].ravel()
+
     @property
     def sizes(self) -> np.ndarray:
         """Records of each record's class at the node, dropped or not."""
-        _, of, sizes = np.unique(np.column_stack(self.labels()), axis=0, return_inverse=True, return_counts=True)
-        return sizes[of.ravel()]
+        of = self.classes
+        return np.bincount(of)[of]
 
     @property
     def groups(self) -> int:
-        return len(np.unique(np.column_stack(self.labels())[self.kept], axis=0))
+        return len(np.unique(self.classes[self.kept]))
 
 
 def quasi_identifiers(confidential: str) -> tuple[str, ...]:
@@ -376,9 +367,87 @@ def domain_shares(recoded: Recoded, factor: float) -> list[float]:
     return out
 
 
+def reported(quality: str, recoded: Recoded) -> tuple[float, ...]:
+    """The same from what the mask itself says that it lost."""
+    name, words = called(quality)
+    n, q, details = len(recoded.kept), len(recoded.quasi), recoded.details
+    if "RANK" in words:
+        return tuple(sorted(details["losses of the columns"].values(), reverse=True))
+    heights = sum(HEIGHTS[COLUMNS.index(c)] for c in recoded.quasi)
+    cells = n * q * math.log2(n)
+    scale = {"Entropy": cells, "PrecomputedEntropy": cells, "Height": heights, "Discernability": n * n, "AECS": n}
+    chained = 2 if "Entropy" in name and "true" not in words else 1
+    return (details["loss"] * scale.get(name, 1) * chained,)
+
+
 def differs(ours: Sequence[float], theirs: Sequence[float], slack: float = 2e-9) -> int:
     """-1 where the first number that differs is less, 1 where it is more, 0 where none does."""
     for a, b in zip(ours, theirs):
         if abs(a - b) > slack * max(1.0, abs(b)):
             return -1 if a < b else 1
     return 0
+
+
+# -- What ARX drops at a node, by its own rule ------------------------------------------------------------------------
+
+
+def at_node(models: str, levels: Levels, confidential: str = "occupation") -> Recoded:
+    """A node with ARX's classes dropped: each that breaks a model by itself, beside the table as it came."""
+    wanted, quasi = asked(models), quasi_identifiers(confidential)
+    node = Recoded(wanted.rows, quasi, levels, np.empty(0), {})
+    whole = Recoded("", quasi, levels, np.empty(0), {})
+    people, mine = np.bincount(whole.classes), whole.classes[chosen(wanted.rows)]
+    sizes = np.bincount(mine, minlength=len(people))
+    holds = sizes >= wanted.k
+    values = codes(wanted.rows)[COLUMNS.index(confidential)]
+    for model in models.split(" & "):
+        name, words = called(model)
+        if name == "HierarchicalDistanceTCloseness":
+            distances = [equal_distances(mine, level, len(people)) for level in values[:-1]]
+            holds &= np.mean(distances, axis=0) <= float(words[0]) + 1e-12
+        elif name == "RecursiveCLDiversity":
+            counts = np.zeros((len(people), values[0].max() + 1))
+            np.add.at(counts, (mine, values[0]), 1)
+            counts = -np.sort(-counts, axis=1)
+            holds &= counts[:, 0] < float(words[0]) * counts[:, int(words[1]) - 1 :].sum(axis=1)
+        elif name == "DPresence":
+            presence = sizes / people
+            holds &= (presence >= float(words[0])) & (presence <= float(words[1]))
+    return Recoded(wanted.rows, quasi, levels, holds[mine], node.details)
+
+
+def equal_distances(classes: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """Half the sum over the values of how far their share of each class is from that of the table."""
+    shares = np.zeros((count, values.max() + 1))
+    np.add.at(shares, (classes, values), 1)
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1)
+    return np.abs(shares - np.bincount(values) / len(values)).sum(axis=1) / 2
+
+
+# -- What a case is to us ---------------------------------------------------------------------------------------------
+
+BESIDE_THE_REST = "distances hold beside the records that are left, too; ARX looks at the table as it came"
+PRESENCE = "nobody's presence is below the least, not of dropped classes either; ARX lets people of dropped classes go"
+SHANNON = "Grassberger's estimate lets classes pass that are less diverse as they stand; here their own entropy counts"
+HIGHEST_OF_THREE = "the highest of three estimates of population uniques must be low enough, not one that is chosen"
+
+
+def why_different(models: str, limit: float) -> str:
+    """Why a case may end otherwise here; nothing where it may not."""
+    if "DPresence(0.05" in models:
+        return PRESENCE
+    if re.search("TCloseness|Likeness", models) and limit > 0:
+        return BESIDE_THE_REST
+    if "GRASSBERGER" in models:
+        return SHANNON
+    return HIGHEST_OF_THREE if "PopulationUniqueness" in models else ""
+
+
+def not_applicable(case: Mapping[str, str]) -> str:
+    """Why a case with a stated optimum cannot be run; nothing where it can."""
+    if "LocalRecoding" in case["file"]:
+        return "the figure is a hash of the table that ARX's own order of steps makes"
+    reason = asked(case["models"]).reason
+    if not reason and aim(case["quality"], weighted=False) is None:
+        return f"{called(case['quality'])[0]} belongs to ARX's games of publisher and attacker"
+    return reason

@@ -1,4 +1,4 @@
-"""Retypes the cases of ARX's test suite on adult.csv: run it with ARX's git directory; it writes arx_*.csv beside itself.
+"""Retypes the cases of ARX's test suite on adult.csv: given ARX's git directory it writes arx_*.csv beside itself.
 
     python tests/conformance/retype_arx.py arx/.git
 
@@ -93,9 +93,8 @@ def metric(text: str) -> str:
 def short(text: str) -> str:
     """A model or metric without `new`, column, files and the ways they are read."""
     text = re.sub(r"DataSubset\.create\(Data\.create\(.*?\), Data\.create\(.*?\)\)", "subset", text)
-    text = re.sub(
-        r'"occupation", |, Hierarchy\.create\([^)]*\)|\bnew |\w+\.create\(Region\.|AggregateFunction\.', "", text
-    )
+    text = re.sub(r'"occupation", |, Hierarchy\.create\([^)]*\)|\bnew ', "", text)
+    text = re.sub(r"\w+\.create\(Region\.|AggregateFunction\.", "", text)
     text = re.sub(r"DataGeneralizationScheme\.create\(GeneralizationDegree\.(\w+)\)", r"\1", text)
     text = re.sub(r"(USA)\)", r"\1", text)
     text = re.sub(r"(?:CellSizeEstimator|EntropyEstimator|PopulationUniquenessModel)\.", "", text)
