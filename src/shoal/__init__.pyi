@@ -29,6 +29,7 @@ from shoal.mask.suppress import Suppress as Suppress
 from shoal.mask.suppress_records import SuppressRecords as SuppressRecords
 from shoal.mask.targeted_swap import TargetedSwap as TargetedSwap
 from shoal.mask.top_code import TopCode as TopCode
+from shoal.partition.burel import BUREL as BUREL
 from shoal.partition.consensus import Consensus as Consensus
 from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans as EntropyFuzzyCMeans
 from shoal.partition.fuzzy_c_means import FuzzyCMeans as FuzzyCMeans

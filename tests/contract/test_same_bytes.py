@@ -67,7 +67,15 @@ PARTITIONS: dict[str, dict[str, Any]] = {
 }
 """Parameters by partition; of an iteration's starts, which compute alike, there are few."""
 
-BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.3, "p": 2, "l": 2, "start": {"method": "mdav", "k": 3}, "n": 60}
+BY_PARAMETER: dict[str, Any] = {
+    "k": 3,
+    "t": 0.3,
+    "p": 2,
+    "l": 2,
+    "beta": 4.0,
+    "start": {"method": "mdav", "k": 3},
+    "n": 60,
+}
 
 REPLACEMENTS: dict[str, list[dict[str, Any]]] = {
     "latin-hypercube": [{"exact": True}, {"exact": False, "marginals": "quantile"}],
