@@ -1,6 +1,5 @@
 """A step that needs all records of its columns at once: these are gathered, changed as in memory, and put back."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from shoal.run.one_step import result_of
 from shoal.run.parts.admission import columns_at_once
 from shoal.run.parts.part_work import described_after
 from shoal.run.parts.steps import After, Run
-from shoal.table.parts.encoding import encoded
+from shoal.table.parts.encoding import encoded, rebuilt
 from shoal.table.parts.moments import WholeTable
 from shoal.table.parts.stage import GROUP, ROW, Stage, write_part
 from shoal.table.schema import Schema
@@ -32,11 +31,8 @@ def after_gathering(run: Run, number: int, step: Step, stage: Stage, schema: Sch
     frame = pl.concat(stage.chunks((ROW, *names))).sort(ROW)
     described = Schema.model_construct(root={name: schema.columns[name] for name in names})
     table, records = encoded(frame, WholeTable(schema=described), run.folder)
-    rows = frame[ROW].to_numpy()
-    result = result_of(step, replace(records, rows=rows), columns, run.plan, run.generator(number), run.tell)
-    kept = np.searchsorted(rows, result.records.rows)
-    new: pl.DataFrame = table.rebuild(replace(result.records, rows=kept)).frame.to_native()
-    new = new.with_columns(pl.Series(ROW, result.records.rows))
+    result = result_of(step, records, columns, run.plan, run.generator(number), run.tell)
+    new = rebuilt(frame, table, result.records)
     if result.grouping is not None:
         labels = result.grouping.among(result.records.rows).labels.astype(np.int64)
         new = new.with_columns(pl.Series(GROUP, labels))
