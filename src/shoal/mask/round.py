@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from shoal.kernels.draws import RecordDraws
 from shoal.mask.base import Mask
 from shoal.mask.tails import of_column
 from shoal.table.prelude import Floats, Generator, Progress, Records, StepResult, Variable
@@ -63,19 +64,22 @@ class Round(Mask):
                 f"for the columns {quoted(columns)}."
             )
 
+        draws = RecordDraws.of(records.rows, rng)
+
         def rounded(variable: Variable) -> tuple[Variable, Facts]:
+            uniform = draws.random((len(records), 2))
             base = float(of_column(self.base, variable.name) or 1)
             values = variable.values.copy()
             for rows in records.by_stratum:
                 present = rows[~variable.missing[rows]]
-                values[present] = self._rounded(variable.name, values[present], base, rng)
+                values[present] = self._rounded(variable.name, values[present], base, uniform[present])
             changed = int((values != variable.values)[~variable.missing].sum())
             influence = 1 if self.kind == "nearest" else None
             return variable.with_values(values), {"changed": Count(n=changed, unit="cells", influence=influence)}
 
         return StepResult.by_column(records, map(rounded, variables))
 
-    def _rounded(self, name: str, x: Floats, base: float, rng: Generator) -> Floats:
+    def _rounded(self, name: str, x: Floats, base: float, uniform: Floats) -> Floats:
         inverse = np.rint(1 / base)
         exact = base < 1 and abs(inverse * base - 1) <= WHOLE
         quotient = x * inverse if exact else x / base
@@ -85,15 +89,19 @@ class Round(Mask):
         if self.kind != "nearest":
             off = np.abs(quotient - multiple) > WHOLE * np.maximum(np.abs(quotient), 1)
             below = np.where(off, np.floor(quotient), multiple)
-            multiple = below + self._up(np.where(off, quotient - below, 0.0), rng)
+            multiple = below + self._up(np.where(off, quotient - below, 0.0), uniform)
         return np.asarray(multiple / inverse if exact else multiple * base) + 0.0
 
-    def _up(self, share: Floats, rng: Generator) -> Floats:
-        """Shape of `share`; 1 with these probabilities, else 0. Controlled: systematic sampling in a random order."""
-        if self.kind == "random":
-            return np.asarray(rng.random(len(share)) < share, dtype=np.float64)
-        order = rng.permutation(len(share))
-        steps = np.floor(rng.random() + np.concatenate([[0.0], np.cumsum(share[order])]))
+    def _up(self, share: Floats, uniform: Floats) -> Floats:
+        """Shape (n,), as `share`; 1 with these probabilities, else 0.
+
+        `uniform`: shape (n, 2); independent random numbers in [0, 1). Controlled rounding is systematic sampling in a
+        random order: the first ones give the order, the second one of the first record the start.
+        """
+        if self.kind == "random" or not len(share):
+            return np.asarray(uniform[:, 0] < share, dtype=np.float64)
+        order = np.argsort(uniform[:, 0], kind="stable")
+        steps = np.floor(uniform[0, 1] + np.concatenate([[0.0], np.cumsum(share[order])]))
         up = np.empty(len(share))
         up[order] = np.diff(steps)
         return up
