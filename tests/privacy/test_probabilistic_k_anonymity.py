@@ -28,7 +28,7 @@ def groups(records, k):
 
 
 def verdict(released, original, partition, k, dealt=None, **parameters):
-    """The verdict where those columns of the two were dealt out anew that differ, unless others are named."""
+    """The verdict where those columns of the two were redistributed that differ, unless others are named."""
     changed = [n for n in released.names() if not np.array_equal(released[n].values, original[n].values[released.rows])]
     model = shoal.ProbabilisticKAnonymity(k=k, **parameters)
     return model.check(released, original=original, partition=partition, dealt=changed if dealt is None else dealt)
@@ -47,8 +47,8 @@ def test_permutation_and_normal_draws_hold(method):
     assert answer.achieved == 10
     assert answer.details["measured"]["interval"][0] <= 0.1
     assert answer.requirement == "probabilistic 10-anonymity, 'x0', 'x1' being known"
-    assert answer.details["proved"] == {"smallest group": 10, "columns not dealt out anew": []}
-    assert "Proved: 'x0', 'x1' were dealt out anew inside groups of at least 10 records." in answer.sentence
+    assert answer.details["proved"] == {"smallest group": 10, "columns not redistributed": []}
+    assert "Proved: 'x0', 'x1' were redistributed inside groups of at least 10 records." in answer.sentence
     assert "Measured: " in answer.sentence and "linkage" in answer.details["measured"]["attacker"]
     assert answer.details["measured"]["attackers tried"] == 8  # four by both columns, two by each
     # 95 % for eight attackers together
@@ -74,7 +74,7 @@ def test_a_column_released_as_it_was_is_found():
     answer = verdict(released, records, part, 10)
     assert not answer.holds
     assert answer.achieved == 1
-    assert "Not proved: 'x1', 'x2' were not dealt out anew in groups" in answer.sentence
+    assert "Not proved: 'x1', 'x2' were not redistributed in groups" in answer.sentence
     assert verdict(released, records, part, 10, known=("x0",)).details["columns known to the intruder"] == ["x0"]
 
 
@@ -196,7 +196,10 @@ def test_frames():
     model = shoal.ProbabilisticKAnonymity(k=50)
     answer = model.check(new, confidential="pay", original=frame, partition=part, dealt=["age"], formed_on=[])
     assert answer.holds
-    assert answer.sentence.endswith("%).") or "Whoever also knows 'pay' of a person is not covered." in answer.sentence
+    assert (
+        answer.sentence.endswith("%).")
+        or "An intruder who also knows 'pay' of a person is not covered." in answer.sentence
+    )
     assert not model.check(
         new, confidential="pay", original=frame, partition=part
     ).holds  # nobody vouches for the method
@@ -221,9 +224,9 @@ def test_both_ways_of_dealing_out_give_one_law_and_are_both_proved(column):
     assert verdict.holds
     assert verdict.achieved == 5
     assert verdict.requirement == "probabilistic 5-anonymity, 'age' being known"
-    other = "Whoever also knows 'charge' of a person is not covered"
+    other = "An intruder who also knows 'charge' of a person is not covered"
     assert (other in verdict.sentence) == (column == "age")
-    with pytest.raises(Refused, match=r"fewer than 5\.|not dealt out"):
+    with pytest.raises(Refused, match=r"fewer than 5\.|not redistributed"):
         shoal.protect(hospital(), permuting(column, k=2), seed=1)
 
 
@@ -240,7 +243,7 @@ def test_both_ways_give_the_same_releases_equally_often():
 def test_whoever_knows_both_columns_finds_the_record_unless_both_were_dealt_out():
     known = ["age", "charge"]
     for column in known:
-        with pytest.raises(Refused, match="not dealt out anew"):
+        with pytest.raises(Refused, match="not redistributed"):
             shoal.protect(hospital(), permuting(column, known=known), seed=1)
     apart = {"method": "permutation", "joint": False}
     assert shoal.protect(hospital(), permuting(*known, known=known, replace=apart), seed=1).evidence.holds
@@ -335,8 +338,12 @@ SEVERAL = {
         True,
     ),
     "from a sample": ([SAMPLED, dealt("age")], {}, True),
-    "by another column dealt out before": ([dealt("charge"), dealt("age", by=["age"])], {}, True),
-    "by the column itself, once it was dealt out": ([dealt("age"), dealt("charge", by=["age", "charge"])], {}, True),
+    "by another column redistributed before": ([dealt("charge"), dealt("age", by=["age"])], {}, True),
+    "by the column itself, once it was redistributed": (
+        [dealt("age"), dealt("charge", by=["age", "charge"])],
+        {},
+        True,
+    ),
     "each by itself": ([dealt("age", "charge", by=["age"], replace=APART)], {}, True),
     "drawn together": ([dealt("age", "charge", k=10, replace="normal")], {}, True),
     "drawn together, by what stays too": (
@@ -354,7 +361,7 @@ SEVERAL = {
         False,
     ),
 }
-"""Steps, further roles, and whether who knows the ages finds nobody. Each column was dealt out in groups of five."""
+"""Steps, further roles, and True if knowing the ages finds nobody. Each column was redistributed in groups of 5."""
 
 
 @pytest.mark.parametrize("case", SEVERAL)
@@ -362,11 +369,11 @@ def test_several_steps_are_proved_only_if_none_read_what_is_dealt_out_and_what_s
     steps, columns, proved = SEVERAL[case]
     verdict = judged(steps, columns)
     assert verdict.holds == proved
-    assert verdict.details["proved"]["columns not dealt out anew"] == []
+    assert verdict.details["proved"]["columns not redistributed"] == []
 
 
 def test_an_attack_that_fails_proves_nothing():
-    """Six columns dealt out among all, one hardly moved: who heeds that one finds 83 %, who heeds all finds nobody."""
+    """Six columns redistributed, one hardly moved: who heeds that one finds 83 %, who heeds all finds nobody."""
     rng = np.random.default_rng(0)
     names = [f"q{j}" for j in range(1, 8)]
     frame = pl.DataFrame(rng.normal(size=(1000, 7)), schema=names)
@@ -388,7 +395,7 @@ def test_an_attack_that_fails_proves_nothing():
 
 def test_replacements_that_keep_something_of_a_record_prove_nothing():
     plan = permuting("age", replace="ipso")
-    with pytest.raises(Refused, match="'age' was not dealt out anew"):
+    with pytest.raises(Refused, match="'age' was not redistributed"):
         shoal.protect(hospital(), plan, seed=1)
 
 
@@ -396,7 +403,7 @@ def test_households_are_known_to_everybody():
     frame = hospital().with_columns(home=pl.Series(np.arange(200) // 2))
     plan = permuting("age")
     plan["columns"] = {**plan["columns"], "home": "household"}
-    with pytest.raises(Refused, match="'home' was not dealt out anew"):
+    with pytest.raises(Refused, match="'home' was not redistributed"):
         shoal.protect(frame, plan, seed=1)
 
 
@@ -411,7 +418,7 @@ def test_a_column_that_is_all_but_unchanged_links_though_few_records_refute_noth
         ],
         "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 2}],
     }
-    with pytest.raises(Refused, match="'b' was not dealt out anew in groups"):
+    with pytest.raises(Refused, match="'b' was not redistributed in groups"):
         shoal.protect(frame, plan, seed=1)
 
 

@@ -1,6 +1,6 @@
 """Deduction by rules: missing cells that the known cells of the same record determine.
 
-Blanking a cell does not hide a rule that everybody knows: net and tax add up to gross. So whoever holds a release can
+Blanking a cell does not hide a rule that everybody knows: net and tax add up to gross. So a reader of a release can
 fill in a cell if the rules leave only one value. The following deductions are repeated until nothing more follows:
 
 - if all comparisons of a clause (one of them holds) but one are known to be false, that one holds;

@@ -91,7 +91,7 @@ def refuse_clashes(rules: Sequence[Rule], domain: Domain) -> None:
 
 
 def redundant(rules: Sequence[Rule], domain: Domain) -> dict[str, tuple[str, ...]]:
-    """Rules that say nothing new, each with the rules it follows from (none: it can never apply)."""
+    """Rules that follow from others, each with the rules that imply it (none if its condition can never hold)."""
     implied: dict[str, tuple[str, ...]] = {}
     kept = list(rules)
     for rule in reversed(rules):  # the later one of two equal rules is the redundant one

@@ -128,7 +128,7 @@ class Given:
         frame = nw.from_native(frame, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
             return int(frame.select(nw.len()).collect().item()), len(frame.collect_schema())
-        return frame.shape if isinstance(frame, nw.DataFrame) else (0, 0)  # what it is, its reader says
+        return frame.shape if isinstance(frame, nw.DataFrame) else (0, 0)  # its reader says what it is
 
     def _files_in_parts(self) -> list[Path]:
         """The files, if they can be read in parts."""
@@ -235,7 +235,7 @@ def _size_of_parquet(files: Sequence[Path]) -> tuple[int, int]:
     try:
         footers = [pq.read_metadata(file) for file in files]
     except (pa.ArrowException, OSError):
-        return 0, 0  # what is wrong with a file, its reader says
+        return 0, 0  # its reader says what is wrong with a file
     return sum(footer.num_rows for footer in footers), max(footer.num_columns for footer in footers)
 
 

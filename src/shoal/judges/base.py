@@ -1,6 +1,6 @@
 """Measures of risk and utility: two tables in, one frozen figure out.
 
-A measure declares what it needs, and one place checks that the tables have it before the measure is computed. If there
+A measure declares its needs, and one place checks that the tables meet them before the measure is computed. If there
 is no figure, for lack of that or for a reason that only the measure sees, `NoFigure` gives the reason. It is caught in
 one place: `Measure.finding_on`.
 """

@@ -28,7 +28,7 @@ class ClassFigures:
     """Figures of some classes, one entry a class."""
 
     sizes: Longs  # Shape (C,); records of each class
-    # By what is looked at, mostly a confidential column: shape (C,), the figure of each class
+    # Shape (C,); the figure of each class, in most cases keyed by confidential column
     figures: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     # Of the columns looked at, values of the whole table that differ in typing only (`shoal.judges.variants`)
     variants: Mapping[str, int] = field(default_factory=dict)

@@ -1,17 +1,17 @@
-"""The closure of a release: the table with every cell filled in that the release itself lets one deduce.
+"""The closure of a release: the table with every cell filled in that the release itself reveals.
 
-Until nothing more comes of it, cells are filled in by the table's own laws (`shoal.table.dependencies`), by arithmetic
+Cells are filled in, until no more can be, by the table's own laws (`shoal.table.dependencies`), by arithmetic
 (`shoal.table.arithmetic`), by hierarchies (`shoal.judges.refinement`) and by the rules of the plan
-(`Constraints.deduced`); docs/explanation/what-is-given-away.md tells which.
+(`Constraints.deduced`); docs/explanation/what-is-given-away.md lists the deductions.
 
-Every requirement must hold on the table as released, on what follows without exception, and on its closure, where laws
-with exceptions have filled in cells too, some of them wrongly. None alone is enough: filled in, a record can stand
-alone that was hidden before; but a record can also be put among many by a cell that a law got wrong. Figures of risk
-that count classes are taken on the closure, which is what an intruder works with.
+Every requirement must hold on three tables: the table as released, the table with the certain deductions, and the
+closure, where laws with exceptions have filled in cells too, some of them wrongly. None of the three suffices alone: a
+hidden record can be singled out once its cells are filled in, but a wrong cell can also put a record among many others.
+Figures of risk that count classes are computed on the closure, with which an intruder works.
 
-Where the original is at hand, requirements must hold as well on what is filled in by whoever knows the laws that hold
-there (`shoal.table.laws`), though the release hardly shows them. Figures are not taken on that, as they would tell of
-the original what the release does not.
+If the original is at hand, requirements must hold as well on the cells that an intruder fills in who knows the laws of
+the original (`shoal.table.laws`), though the release hardly shows them. No figure is computed there, since it would
+reveal more about the original than the release does.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ class Origin:
     laws: dict[str, None] = field(default_factory=dict)
     by_arithmetic: bool = False
     by_rules: bool = False
-    by_laws_of_original: bool = False  # Some of the laws need what is known of the original
+    by_laws_of_original: bool = False  # Some of the laws need the original
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

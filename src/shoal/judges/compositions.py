@@ -127,7 +127,7 @@ def _free(shares: Floats, size: int) -> tuple[Longs, Longs]:
 
 
 def _guess(shares: Floats, counts: Longs | None, possible: float) -> Guess | None:
-    """The guess with its chance among what is possible; None where there is none, or nothing is possible."""
+    """The guess with its chance among all possible ones; None if there is none, or nothing is possible."""
     if counts is None or possible <= 0:
         return None
     return Guess(counts=counts, chance=min(1.0, float(exp(log_chance(shares, counts))) / possible))

@@ -1,16 +1,17 @@
-"""Cells that the members of a group could have exchanged without any change in the distribution of the release.
+"""Exchange of cells within a group that leaves the distribution of the release unchanged.
 
-The columns of the original are divided in two: those that a step *moves*, and those that *stay*. Let the members of a
-group exchange their moved cells among themselves before the first step. If every step then does the same as it did, but
-for the order in which it deals cells out, the releases of both tables have one law, and nobody can tell which of the
-members had which cells: each person is linked to what stays with a probability of one in the size of the group.
+The columns of the original are divided into those that a step *moves* and those that *stay*. Let the members of a group
+exchange their moved cells among themselves before the first step. If every step then does the same as before, except
+for the order in which it redistributes cells, the releases of both tables have one law, and nobody can tell which
+member had which cells: each person is linked to the cells that stay with a probability of 1 over the size of the group.
 
-So it is for a step that reads moved columns alone (its groups move with the cells) or columns that stay alone (its
-groups stay). A step that reads both forms other groups after the exchange. Then the groups tell which cells belonged
-together: with six records in groups of three by `mdav` on age and charge, ages dealt out anew, whoever knows the ages
-and the method finds up to all charges. Groups that must be t-close are formed on confidential columns, too.
+This holds for a step that reads moved columns alone (its groups move with the cells) or columns that stay alone (its
+groups stay). A step that reads both forms other groups after the exchange, and then the groups reveal which cells
+belonged together: with six records in groups of three by `mdav` on age and charge and with ages redistributed, an
+intruder who knows the ages and the method can find up to all charges. Groups that must be t-close are formed on
+confidential columns, too.
 
-A column is moved until it is dealt out anew, and stays with the rest of its row from then on. A column that depends on
+A column is moved until it is redistributed; from then on it stays with the rest of its row. A column that depends on
 both kinds is *mixed* for ever. Columns that are constant in every group can be exchanged with no effect. Ties are
 broken by the order of rows, which is assumed to be independent of the cells.
 """
@@ -25,8 +26,8 @@ from shoal.table.step_result import StepTrace
 Side = Literal["moved", "stays", "mixed"]
 
 ExchangeFault = Literal["groups", "together", "whole", "earlier"]
-"""Reason why an exchange shows: groups were formed on both kinds of columns, cells of both were dealt out together,
-records were dealt out whole, or a step that deals nothing out read both."""
+"""Reason why an exchange shows: groups were formed on both kinds of columns, cells of both were redistributed together,
+records were redistributed whole, or a step that deals nothing out read both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class Exchange:
     neutral: Collection[str]  # Columns of the original that are constant in all groups
     released: Collection[str]  # Columns of the release that tell records apart
     groups: Partition  # The groups inside which cells are exchanged
-    dealt: Mapping[str, Partition]  # For each column that was dealt out anew its groups
+    dealt: Mapping[str, Partition]  # For each column that was redistributed its groups
     fewer: bool  # True if the release lacks records of the original
     sides: dict[str, Side] = field(init=False)
     mixed_by: dict[str, Shown] = field(default_factory=dict, init=False)
@@ -95,17 +96,17 @@ class Exchange:
             self._mix(step.columns, Shown(fault=fault, step=step))
 
     def _within(self, names: Collection[str]) -> bool:
-        """True if all members of a group share the groups in which some columns were dealt out."""
+        """True if all members of a group share the groups in which some columns were redistributed."""
         parts = [self.dealt[name] for name in names if name in self.dealt]
         return meet([self.groups, *parts]).n_groups == self.groups.n_groups
 
     def _whole(self, step: StepTrace) -> bool:
-        """True if records were dealt out whole, so that no released cell has new neighbours."""
+        """True if records were redistributed whole, so that no released cell has new neighbours."""
         kept = step.dealing == "records" or (step.dealing == "columns" and len(step.columns) == 1)
         return kept and set(self.released) <= set(step.columns)
 
     def _together(self, step: StepTrace, moved: set[str]) -> bool:
-        """True if cells were dealt out side by side, or depend on which cells belonged together."""
+        """True if cells were redistributed side by side, or depend on which cells belonged together."""
         if step.dealing == "columns":
             return False
         both = step.dealing == "records" and bool(moved & set(self.known)) and bool(moved - set(self.known))

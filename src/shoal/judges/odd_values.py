@@ -1,4 +1,4 @@
-"""Released numbers that no original record could have: what a draw from a model, or noise, makes and nobody has."""
+"""Released numbers that no record could have, as draws from a model and noise produce."""
 
 import numpy as np
 

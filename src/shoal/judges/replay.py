@@ -1,11 +1,11 @@
-"""An attack on cells dealt out anew in groups, by an intruder who can form the groups of any table again.
+"""An attack on cells redistributed in groups, by an intruder who can form the groups of any table again.
 
-The intruder knows the method with its parameters, the release, and all original records but those of one *block*, say
-a group. Of the block he knows the cells that were dealt out and the cells that stayed, but not which belonged together.
-So he goes through the orders in which they may have: in each, the dealt cells of the block's members have changed
-places among them. He forms the groups of the table that this gives. It can be the original only if every group holds
-the dealt cells that the release shows in it, and then it has led to this release with the chance 1/(s1! s2! ...) for
-groups of s1, s2, ... records, times the orders of equal cells. Before the release all orders are equally likely. So
+The intruder knows the method with its parameters, the release, and all original records but those of one *block*, say a
+group. Of the block he knows the cells that were redistributed and the cells that stayed, but not which belonged
+together. So he goes through the orders in which they may have: in each, the dealt cells of the block's members have
+changed places among them. He forms the groups of the table that this gives. It can be the original only if every group
+holds the dealt cells that the release shows in it, and then it has led to this release with the chance 1/(s1! s2! ...)
+for groups of s1, s2, ... records, times the orders of equal cells. Before the release all orders are equally likely. So
 each order is as likely as it has led to the release, and the link that most of this weight lies on is his best guess.
 
 Where the groups do not depend on which cells belonged together, all orders remain, and the best guess is right once in
@@ -36,7 +36,7 @@ from shoal.vocabulary.errors import Refused
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replay:
-    """A release whose groups can be formed again, and the cells that were dealt out in them."""
+    """A release whose groups can be formed again, and the cells that were redistributed in them."""
 
     original: Records
     moved: tuple[str, ...]  # Columns whose cells may have been any other member's of a block
@@ -57,15 +57,15 @@ class Replay:
         """The replay of a release, records in the original's order.
 
         None if the groups that are formed of the original do not hold the same cells in the release: these were not
-        dealt out in these groups.
+        redistributed in these groups.
 
         Parameters
         ----------
         dealt
-            Columns that were dealt out.
+            Columns that were redistributed.
         known
-            Columns that the intruder knows of the members of a block: if some were dealt out, these are linked with
-            all other cells; if none was, they are linked with the cells dealt out.
+            Columns that the intruder knows of the members of a block: if some were redistributed, these are linked with
+            all other cells; if none was, they are linked with the cells redistributed.
         """
         moved = tuple(name for name in dealt if name in known) or tuple(dealt)
         groups = form(original)

@@ -4,10 +4,10 @@ A column of numbers or of ordered categories is a line on which every cell has i
 column are points that many cells share. They are kept as a few points and one code a cell, never as one coordinate for
 each category and record; a table of squared distances between the points is all that a distance needs.
 
-A missing value is put at the original column's mean: the best guess, in squared distance, of whoever does not know it.
-A label that the original does not have (a recoded category, an interval instead of a number) is put at the mean of
-the original records that carry it, where it is known which these are; without it a new category is put in the middle
-of the original ones.
+A missing value is put at the original column's mean: the best guess, in squared distance, of an intruder who does not
+know it. A label that the original does not have (a recoded category, an interval instead of a number) is put at the
+mean of the original records that carry it, where it is known which these are; without it a new category is put in the
+middle of the original ones.
 """
 
 from collections.abc import Iterable

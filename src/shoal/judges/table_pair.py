@@ -52,7 +52,7 @@ NO_ORIGINAL = "The original table is not at hand, and the figure compares with i
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TablePair:
-    """An original table and what was released of it."""
+    """An original table and the table released from it."""
 
     original: Records | None  # None where it is not at hand
     released: Records  # The table as released, rounding and formatting done
@@ -61,7 +61,7 @@ class TablePair:
     place: Longs | None = None
     # Groups of the released records, or of all original ones; None if there are none, or they are not known
     groups: Partition | None = None
-    # For each column that was dealt out anew inside groups (see `shoal.table.step_result.Grouping`), or changed by a
+    # For each column that was redistributed inside groups (see `shoal.table.step_result.Grouping`), or changed by a
     # mask, the groups of the released records; None where nobody knows what was done
     dealt: Mapping[str, Partition] | None = None
     # What a missing cell matches where records are counted, unless a measure says otherwise: what is required of the

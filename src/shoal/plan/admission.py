@@ -45,10 +45,10 @@ def _copies(plan: Plan) -> Iterator[Mistake]:
 
 
 def _not_anew(plan: Plan) -> list[str]:
-    """Released columns whose cells still tell of single records when all steps are done.
+    """Released columns whose cells still depend on single records after all steps.
 
-    Cells are drawn anew where all records are one group and the predictors were drawn anew as well. Once no other
-    column is left, later steps change nobody's record.
+    Cells are drawn anew if all records are one group and the predictors were drawn anew as well. Once no other column
+    is left, later steps change nobody's record.
     """
     identifiers = {
         name

@@ -87,7 +87,7 @@ def _steps(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
 
 
 def _synthesised(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
-    """The step that synthesises records, and what is required of them."""
+    """The step that synthesises records, and the requirements on them."""
     drawn = [g.name for g in guesses if g.role != "identifier"]
     if not any(g.role == "quasi-identifier" for g in guesses) or len(frame) < 2:
         return ["# Nothing here can be made up: no column that others may know, or too few records.", "steps: []"]

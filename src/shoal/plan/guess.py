@@ -1,4 +1,4 @@
-"""A guess of what each column is, from its words and its values; in doubt the stricter role is taken.
+"""A guess at the role of each column, from its words and its values; in doubt the stricter role is taken.
 
 People run a guessed plan unchanged because they trust it, so a wrong guess must cost information and never a person's
 privacy. A column in which most records are alone with their value is never guessed to be one that leaves unchanged.

@@ -56,7 +56,7 @@ def mistakes_of(error: ValidationError, sections: Collection[str]) -> list[Mista
 
 
 def in_words(mistakes: Iterable[Mistake], sections: Any, source: str) -> str:
-    """Every mistake on a line of its own: 'plan.yaml, line 3, column 5: what is wrong'.
+    """Every mistake on a line of its own: 'plan.yaml, line 3, column 5: problem'.
 
     Parameters
     ----------

@@ -101,8 +101,8 @@ class Plan:
     about
         Title, owner and purpose of the release, for the head of its report.
     publish
-        Measures whose exact figures, not bands, the public report shows; `exact` for all of them. Whoever names them
-        answers for what they tell of the original.
+        Measures whose exact figures, not bands, the public report shows; `exact` for all of them. The author of
+        the plan answers for what they reveal about the original.
     explore
         Methods and ranges of parameters for `shoal.explore`; `protect` ignores them.
     exact
@@ -301,7 +301,7 @@ class Plan:
                 yield step, step.columns or self.schema.names(*step.default_roles)
 
     def coded(self, identifier: Variable) -> bool:
-        """True if the identifier of a released table can be what a step of the plan leaves of it."""
+        """True if a step of the plan can leave such an identifier in a released table."""
         return any(identifier.name in names and step.coded(identifier) for step, names in self._for_identifiers())
 
     def as_mapping(self) -> Spec:

@@ -45,7 +45,7 @@ class NamedBy:
     kinds
         Kinds of methods that may stand there; the first is shown as the example.
     read
-        Makes the value of what the plan says and pydantic's context.
+        Function that builds the value from the plan's entry and pydantic's context.
     short
         Kinds whose methods may be given by a bare name, with their defaults.
     bounded

@@ -31,7 +31,7 @@ from shoal.vocabulary.registry import Spec, entry, registered
 WITHHELD = "withheld"
 
 NOT_RECORDED = "withheld: secret"
-"""Stands for a secret in the record; whoever carries the plan out again must supply it."""
+"""Stands for a secret in the record; a later run of the plan must supply it."""
 
 A_TABLE = "a table"
 """Stands in the record for a table that was not given as a file."""

@@ -108,7 +108,7 @@ class Step(ABC):
         """The mapping from which a plan makes the same step again."""
 
     def coded(self, identifier: Variable) -> bool:
-        """True if the identifier of a released table can be what the step leaves of one."""
+        """True if the step can leave such an identifier in a released table."""
         return False
 
 

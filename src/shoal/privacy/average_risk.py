@@ -18,7 +18,7 @@ from shoal.vocabulary.prelude import Ge, Gt, Le, Scales, Setting, in_digits, met
     example={"average": 0.5},
 )
 class AverageRisk(ClassModel):
-    """Whoever knows that a person is in the table finds the right record seldom enough, on average.
+    """An intruder who knows that a person is in the table finds the right record seldom enough, on average.
 
     A record that matches c records has the risk 1 / c. These are the records of its class, so that the average is the
     number of classes over the number of records, unless missing cells are read otherwise. In addition no record, or no

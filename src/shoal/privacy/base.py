@@ -79,7 +79,7 @@ class PeopleLimits:
 
 
 class PrivacyModel(ABC):
-    """A requirement that is proved or refuted on a table, whoever made the table."""
+    """A requirement that is proved or refuted on a table made by any program."""
 
     method_kind: ClassVar[str] = "privacy"
     method_name: ClassVar[str]
@@ -126,7 +126,7 @@ class PrivacyModel(ABC):
     def verdict_on(self, pair: TablePair) -> Verdict:
         """The verdict on a released table, with its cells as they stand and with deducible cells filled in.
 
-        The requirement must also hold for whoever knows the laws of the original; no figure of that is told.
+        The requirement must also hold for an intruder who knows the laws of the original; no figure of that is told.
         """
         verdict = self.named(self.judge(pair))
         facts: dict[str, Fact] = {"cells that the release gives away": OfRelease(pair.closure.filled)}

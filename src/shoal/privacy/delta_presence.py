@@ -11,10 +11,10 @@ from shoal.vocabulary.prelude import ColumnName, Ge, Le, Scales, Setting, TableP
 
 @method("delta-presence", title="delta-presence", source="Nergiz, Atzori & Clifton (2007)", example={"largest": 0.5})
 class DeltaPresence(PrivacyModel):
-    """Whoever knows the population is never surer than delta that a person is in the table, nor surer of the contrary.
+    """An intruder who knows the population is never surer than delta that a person is in the table, or is not.
 
-    The probability that a person of the population is in the table is the number of released records that may be of
-    the person, each over the people of the population whom it may be of. It must lie from `least` to `largest` for
+    The probability that a person of the population is in the table is the number of released records that may be the
+    person's, each divided by the number of people to whom it may belong. It must lie from `least` to `largest` for
     everybody in the population.
 
     Parameters

@@ -89,8 +89,8 @@ class Gate(PrivacyModel):
     def verdict_on(self, pair: TablePair) -> Verdict:
         """The verdict on a released table, with its cells as they stand or filled in, whichever is worse.
 
-        Measures that count classes do so on the closure. The bound must also hold for whoever knows the laws of the
-        original; no figure of that is told.
+        Measures that count classes do so on the closure. The bound must also hold for an intruder who knows the
+        laws of the original; that figure is not reported.
         """
         worst = self.judge(pair)
         for records in () if not pair.closure.filled else (pair.released, *pair.closure.stages[:-1]):

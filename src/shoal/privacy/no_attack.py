@@ -15,8 +15,8 @@ from shoal.vocabulary.prelude import Ge, Gt, Scales, Setting, method, of_release
 class NoAttack(ClassModel):
     """In every class, an attacker who picks a record at random gains no more than the attempt costs.
 
-    Whoever looks for a person in a class of c records finds the right one with probability 1 / c, so the attack pays
-    gain / c - cost; the model requires that this is at most 0.
+    An intruder who looks for a person in a class of c records finds the right one with probability 1 / c, so an
+    attack pays gain / c - cost; the model requires that this is at most 0.
 
     Parameters
     ----------

@@ -1,28 +1,28 @@
 """Probabilistic k-anonymity (Soria-Comas & Domingo-Ferrer 2012), proved from the construction of a release.
 
 *Definition 1* requires that nobody links a person to the right record with a probability above 1/k, whatever external
-information they have. Neither a failed attack nor a finished table shows that: whether cells were dealt out anew
-depends on how they came about. So the proof rests only on what the steps of the run did.
+information they have. Neither a failed attack nor a finished table shows that, since the origin of the cells decides
+whether they were redistributed. So the proof rests only on the steps of the run.
 
 Some columns are *known* to the intruder: the quasi-identifiers, unless the parameter `known` names others, and always
-the household, for everybody knows who lives with whom. A replacement *deals a column out anew* inside groups if, given
+the household, since everybody knows who lives with whom. A replacement *redistributes a column* inside groups if, given
 the rest of the table, the new cells would have been as likely for any other order of the group's records (permutation,
-the group's centre, draws from the group's normal law). A person and another one of the same group could then change
-places without any change in the law of the release, so that the intruder finds the person's record with a probability
-of at most one in the size of the group. Of several steps that dealt columns out, all groups must be shared.
+the group's centre, draws from the group's normal law). Then two persons of a group could change places without any
+change in the law of the release, so that the intruder finds a person's record with a probability of at most 1 over the
+size of the group. If several steps redistributed columns, the groups are the records that share a group in all of them.
 
-Two ways of dealing give a release with one and the same law once its order is shuffled, and both are proved:
+Two ways of redistribution give a release with one and the same law once its order is shuffled, and both are proved:
 
-- every known column was dealt out anew, in groups of k or more: a person's values may stand beside the rest of any
-  member of the group;
-- every other released column was, in groups of k or more: the known values stand where they stood, and what stands
-  beside them belongs to any member of the group.
+- every known column was redistributed, in groups of k or more: a person's values may then belong to any member of the
+  group;
+- every other released column was redistributed, in groups of k or more: the known values keep their place, and the
+  values beside them may belong to any member of the group.
 
 Neither way proves anything by itself if the groups reveal which cells belonged together. They do not if each step
-formed its groups only on columns that are dealt out, or only on columns that stay. They do if it formed them on both,
-as with groups that must be t-close (`shoal.judges.exchange`). The claim then holds only against intruders who do not
-know how the groups were formed, and it is not proved. Nor is it proved if cells of one person were dealt out side by
-side, so that whoever knows one of them finds the others.
+formed its groups only on columns that are redistributed, or only on columns that stay. They do if it formed them on
+both, as with groups that must be t-close (`shoal.judges.exchange`). The claim then holds only against intruders who do
+not know how the groups were formed, and it is not proved. Nor is it proved if cells of one person were redistributed
+together, since an intruder who knows one of them finds the others.
 
 A column that is constant in the release, or in every group before and after, does not tell the members of a group
 apart, whatever was done with it. The proof does not cover an intruder who knows more than is assumed: the verdict's
@@ -67,16 +67,16 @@ ATTACKED = 2000
     example={"k": 3},
 )
 class ProbabilisticKAnonymity(PrivacyModel):
-    """Whoever knows some columns of everybody links no person to the right record with probability above 1/k.
+    """No intruder who knows some columns of everybody links a person to the right record with probability above 1/k.
 
-    Proved from what the steps of the run did: every known column, or every other released one, was dealt out anew in
-    groups of at least k released records, or tells nothing; and the groups were formed on columns dealt out alone or on
-    columns that stay alone, by strata too. Groups formed on both, and groups that satisfy a requirement on confidential
-    columns, tell whoever knows the method which cells belonged together. Cells that a joint permutation deals out side
-    by side stay one person's, so that known columns must not be among them together with others. A finished table
-    alone, a mask, and a replacement whose records depend on what they were (`ipso`, whose records keep the part that
-    unreplaced columns explain; trees; regressions) prove nothing. If all released columns but the known ones were dealt
-    out, the known ones may stay: the law of the shuffled release is the same.
+    This is proved from the steps of the run: every known column, or every other released one, was redistributed in
+    groups of at least k released records, or is constant; and the groups were formed on redistributed columns alone or
+    on columns that stay alone, by strata too. Groups formed on both, and groups that satisfy a requirement on
+    confidential columns, reveal to an intruder who knows the method which cells belonged together. Cells that a joint
+    permutation moves together stay one person's, so known columns must not be among them together with others. A
+    finished table alone, a mask, and a replacement whose records depend on the original ones (`ipso`, whose records
+    keep the part that unreplaced columns explain; trees; regressions) prove nothing. If all released columns except the
+    known ones were redistributed, the known ones may stay: the law of the shuffled release is the same.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
         Parameters
         ----------
         dealt
-            Columns that were dealt out anew inside the groups of `partition`, each by itself. No table shows that: the
+            Columns that were redistributed inside the groups of `partition`, each by itself. No table shows that: the
             caller vouches for it, as the run does for a release.
         formed_on
             Columns on which the groups were formed; any of the table if not given.
@@ -158,7 +158,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
         return self._from_known(names, dealing, others, self._measured(pair, known))
 
     def _dealing(self, pair: TablePair, moved: tuple[str, ...], known: tuple[str, ...]) -> "_Dealing":
-        """The dealing of some columns, and a sign of it in the release if groups are large enough to matter."""
+        """The redistribution of some columns, with a sign of it in the release if groups are large enough to matter."""
         dealing = _dealt_out(pair, moved, pair.dealt or {})
         if dealing.kept or dealing.smallest < self.k:
             return dealing
@@ -167,7 +167,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
 
     def _from_others(self, names: tuple[str, ...], dealing: "_Dealing", others: tuple[str, ...]) -> Verdict:
         sentence = (
-            f"Proved: all that stands beside {quoted(names)} ({quoted(others)}) was dealt out anew inside groups of at "
+            f"Proved: all that stands beside {quoted(names)} ({quoted(others)}) was redistributed inside groups of at "
             f"least {plural(dealing.smallest, 'record')}, as if these had been."
         )
         facts = {**of_original({"proved": dealing.facts, "measured": None}), **_known_to_intruder(names)}
@@ -183,18 +183,18 @@ class ProbabilisticKAnonymity(PrivacyModel):
             sentences = [_not_exchangeable(dealing.shown)]
         elif dealing.kept:
             sentences = [
-                f"Not proved: {quoted(dealing.kept)} {_were(dealing.kept)} not dealt out anew "
+                f"Not proved: {quoted(dealing.kept)} {_were(dealing.kept)} not redistributed "
                 f"in groups, so that records may be linked by {'it' if len(dealing.kept) == 1 else 'them'}."
             ]
         elif dealing.smallest < self.k:
             sentences = [f"The smallest group holds {plural(dealing.smallest, 'record')}, fewer than {self.k}."]
         else:
             sentences = [
-                f"Proved: {quoted(names)} {_were(names)} dealt out anew inside groups of "
+                f"Proved: {quoted(names)} {_were(names)} redistributed inside groups of "
                 f"at least {plural(dealing.smallest, 'record')}."
             ]
             if others:
-                sentences.append(f"Whoever also knows {quoted(others)} of a person is not covered.")
+                sentences.append(f"An intruder who also knows {quoted(others)} of a person is not covered.")
         if measured:
             low, high = measured["interval"]
             sentences.append(
@@ -245,18 +245,19 @@ class ProbabilisticKAnonymity(PrivacyModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dealing:
-    """A dealing of some columns: cells dealt out anew inside groups."""
+    """Redistribution of some columns inside groups."""
 
-    # Released records of the smallest group; 1 if some columns were not dealt out, or if the groups tell cells apart
+    # Released records of the smallest group; 1 if some columns were not redistributed, or if the groups tell cells
+    # apart
     smallest: int
-    kept: tuple[str, ...]  # Columns that were not dealt out, and tell records of one group apart
-    groups: Partition  # The groups whose members share all groups in which the columns were dealt out
+    kept: tuple[str, ...]  # Columns that were not redistributed, and tell records of one group apart
+    groups: Partition  # The groups whose members share all groups in which the columns were redistributed
     # How an exchange of cells inside the groups would show in the release; None if it would not
     shown: Shown | None = None
 
     @property
     def facts(self) -> ByLabel:
-        return {"smallest group": self.smallest, "columns not dealt out anew": list(self.kept)}
+        return {"smallest group": self.smallest, "columns not redistributed": list(self.kept)}
 
 
 def _dealt_out(pair: TablePair, names: tuple[str, ...], dealt: Mapping[str, Partition]) -> _Dealing:
@@ -295,17 +296,17 @@ def _not_exchangeable(shown: Shown) -> str:
         case "groups":
             on = "columns that may be any" if shown.step.reads is None else quoted(sorted(shown.step.reads))
             return (
-                f"{were} dealt out anew in groups formed on {on}, so that columns dealt out and columns that stay "
+                f"{were} redistributed in groups formed on {on}, so that columns redistributed and columns that stay "
                 f"decided on them together; this holds only if the way the groups were formed is unknown. Form groups "
-                f"by columns dealt out alone, or by columns that stay alone."
+                f"by columns redistributed alone, or by columns that stay alone."
             )
         case "together":
             return (
-                f"{were} dealt out together, so that known cells of a person keep company with others. Deal out the "
+                f"{were} redistributed together, so that known cells of a person stay with others. Redistribute the "
                 f"known columns in a step of their own."
             )
         case "whole":
-            return f"{were} dealt out together, and nothing else is released: whole records only changed places."
+            return f"{were} redistributed together, and nothing else is released: whole records only changed places."
     return f"{were} changed before by a step that may read known and other columns, so that the one tells of the other."
 
 

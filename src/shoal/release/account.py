@@ -314,7 +314,7 @@ def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
 
 
 def unchanged(original: Records, released: Records, place: Longs) -> Iterator[str]:
-    """Columns whose cells are those of the original; whoever knows these can find the record.
+    """Columns whose cells are those of the original; an intruder who knows these can find the record.
 
     `place`: shape (n',); the original record of each released one.
     """

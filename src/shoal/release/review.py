@@ -139,7 +139,7 @@ class Review:
 
     @property
     def sha256(self) -> str:
-        """Hash of what is approved: the released cells and the public evidence, and nothing private."""
+        """Hash of the approved contents: the released cells and the public evidence, and nothing private."""
         approved = {"cells": list(self.cells), "evidence": self.evidence}
         text = json.dumps(approved, sort_keys=True, ensure_ascii=False, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
@@ -218,7 +218,7 @@ def review(release: WholeRelease | LargeRelease | str | Path, by: str, *, privat
     by
         Name of the person who hands it over; somebody else approves it.
     private
-        Include the figures of the original, in a section of their own. Whoever gets the file sees them.
+        Include the figures of the original, in a section of their own. Every recipient of the file sees them.
 
     Raises
     ------

@@ -203,11 +203,11 @@ class Release(ABC):
     @property
     @abstractmethod
     def data(self) -> Any:
-        """The protected table, as the kind of frame that came in."""
+        """The protected table, as the kind of frame given as input."""
 
     @abstractmethod
     def to_frame(self) -> pl.DataFrame:
-        """The protected table as a polars frame; `data` has it as the kind of frame that came in."""
+        """The protected table as a polars frame; `data` has it as the kind of frame given as input."""
 
     @property
     @abstractmethod
@@ -304,12 +304,12 @@ class WholeRelease(Release):
         return f"Release of {plural(n, 'record')} and {plural(columns, 'column')}\n{self.evidence!r}"
 
     def to_frame(self) -> pl.DataFrame:
-        """The protected table as a polars frame; `data` has it as the kind of frame that came in."""
+        """The protected table as a polars frame; `data` has it as the kind of frame given as input."""
         return self.table.frame.to_polars()
 
     @property
     def data(self) -> Any:
-        """The protected table, as the kind of frame that came in."""
+        """The protected table, as the kind of frame given as input."""
         return self.table.native
 
     @property

@@ -1,8 +1,8 @@
 """The dossier: the evidence of a release in the order of a regulator's questions, and fields for a person to fill in.
 
-Every statement names the figures of evidence.json that it rests on (by JSON pointers, RFC 6901). What no program can
-know (who receives the data, what else they have, who answers for it) is left as a field. Whether a release counts as
-personal data is a finding of law: no statement here makes it.
+Every statement names the figures of evidence.json that it rests on (by JSON pointers, RFC 6901). Facts that no
+program can know (who receives the data, what else they have, who answers for it) are left as fields. Whether a release
+counts as personal data is a finding of law: no statement here makes it.
 """
 
 from collections.abc import Iterator

@@ -25,7 +25,7 @@ NUMBERS = count(1)
 
 
 class ParcelHolder:
-    """A process that can send and receive what it holds."""
+    """A process that can send and receive its contents."""
 
     def __init__(self) -> None:
         self._hands = ThreadPoolExecutor(1)

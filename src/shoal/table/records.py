@@ -59,7 +59,7 @@ class Records:
     variables
         The columns, all of the same length.
     rows
-        Shape (n,); each record's row number in the table that came in.
+        Shape (n,); each record's row number in the original table.
     unit
         Name of the unit that the column with the role household numbers: a household, or that of an identifier.
     """

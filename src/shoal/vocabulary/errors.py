@@ -1,7 +1,7 @@
 """Every error shoal raises on purpose, in one tree, and the wording they share.
 
-A message names the thing, the rule, what came, and what to do. It may hold column names, counts and row
-numbers; it never holds a value of a cell.
+A message names the thing, the rule, the value found and the remedy. It may hold column names, counts and row numbers,
+but never a value of a cell.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C; the others stand with the errors that they follow from."""
+"""Exit status after Ctrl-C; the other statuses are attributes of the errors."""
 
 MEMORY_EXHAUSTED = "memory is exhausted; nothing was changed. Use a machine with more of it, or fewer columns."
 """Message of a run that could not get enough memory, in whichever process that happened."""
@@ -102,7 +102,7 @@ class Refused(ShoalError):  # noqa: N818 - the word the house uses for a release
 
 
 class Interrupted(ShoalError):  # noqa: N818 - somebody asked for it
-    """A run was asked to end, and its message tells what is kept of it: status 130."""
+    """The run was interrupted; the message says what is kept of it. Its exit status is 130."""
 
     exit_status = INTERRUPTED
 

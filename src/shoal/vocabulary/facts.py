@@ -9,8 +9,8 @@ other.
 
 - 0: the fact is a function of the released table, or of the plan as published. It is shown as it is.
 - a positive number: it is shown as a band on a 1-2-5 scale, and only a band in which the value stays whichever
-  record is removed or replaced; otherwise the next wider one that does. What that proves, and what it cannot, stands
-  in docs/explanation/what-is-public.md.
+  record is removed or replaced; otherwise the next wider one that does. What that proves, and what it cannot, is
+  explained in docs/explanation/what-is-public.md.
 - None: nobody has bounded it. It has no public form.
 
 Most facts about a partition are of the last kind: one more record may regroup all others, and so change the number of

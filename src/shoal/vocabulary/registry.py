@@ -174,7 +174,7 @@ def _with_shared_parameters(cls: type[Any]) -> str:
 
 
 def docstring_sections(docstring: str | None) -> tuple[str, dict[str, str], str]:
-    """The parts of a numpydoc docstring: its text, the description of each parameter, and what follows."""
+    """The parts of a numpydoc docstring: its text, the description of each parameter, and the other sections."""
     text, *sections = re.split(r"\n\n(?=\w+\n---)", cleandoc(docstring or ""))
     if not sections or not sections[0].startswith("Parameters\n"):
         return text, {}, "\n\n".join(sections)
@@ -331,7 +331,7 @@ def _spelled(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Nested(Method):
-    """Marker of a parameter that is itself a method, and is built from what a plan says."""
+    """Marker of a parameter that is itself a method, built from its description in a plan."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         validator = BeforeValidator(
@@ -340,7 +340,7 @@ class _Nested(Method):
         return validator.__get_pydantic_core_schema__(source, handler)
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The schema of what a plan may say: a name, or a mapping with the name under `method`."""
+        """The schema of the method in a plan: a name, or a mapping with the name under `method`."""
         names = {"enum": [entry.name for entry in registered(self.kind)]}
         return {"anyOf": [names, {"type": "object", "properties": {"method": names}, "required": ["method"]}]}
 

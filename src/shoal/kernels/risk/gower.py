@@ -24,7 +24,7 @@ def chance_of_overlap(counts: Longs, k: int) -> Floats:
 
 
 def _chance(counts: list[int], k: int) -> float:
-    """1 - P(no meeting): the second draw avoids what the first has for certain and what it drew, and the reverse."""
+    """1 - P(no common record): each draw must avoid the other's certain records and its drawn ones."""
     both, certain_tied, tied_certain, tied, near1, ties1, near2, ties2 = counts
     if both:
         return 1.0
