@@ -69,7 +69,7 @@ def works_in_parts(tried: Tried) -> bool:
     return not whole_needed(plan) and not any(isinstance(step, PartitionStep) for step in plan.steps)
 
 
-def held_whole(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+def in_memory(frame: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return carry_out(frame, plan, SEED, None).finished.frame.to_native()
 
 
@@ -120,7 +120,7 @@ def gives_cells_away(released: pl.DataFrame, original: pl.DataFrame, plan: Plan,
 def check(tried: Tried, place: Path, ways: Mapping[int, Engine]) -> None:
     """A plan gives one table, or one error, however it is carried out."""
     plan, frame = Plan.of(tried.sections, place / NAMED), gaps_in(table(), tried.gaps)
-    whole = outcome(held_whole, frame, plan)
+    whole = outcome(in_memory, frame, plan)
     for files, engine in ways.items():
         parts = outcome(in_parts, frame, plan, place / f"{files}", files, engine)
         if not agree(whole, parts):
@@ -189,7 +189,7 @@ def test_neither_files_nor_workers_enter_a_draw(shuffle: bool, tmp_path: Path) -
     tried = one_of(*DRAWN)
     tried.sections["output"] = {"shuffle": shuffle}
     check(tried, tmp_path, {1: HERE, 2: Processes(workers=2), 7: HERE})
-    released = held_whole(gaps_in(table(), tried.gaps), Plan.of(tried.sections))
+    released = in_memory(gaps_in(table(), tried.gaps), Plan.of(tried.sections))
     homes = released["home"].drop_nulls()
     assert len(released) < 120 and sorted(set(homes)) == list(range(1, homes.n_unique() + 1))
 
@@ -207,7 +207,19 @@ def test_averages_have_the_decimals_of_released_records(tmp_path: Path) -> None:
         ],
         "block_size": 10_000,
     }
-    whole = held_whole(frame, Plan.of(sections))
+    whole = in_memory(frame, Plan.of(sections))
     parts = in_parts(frame, Plan.of(sections), tmp_path / "parts", 2, HERE)
     assert len(whole) == 160 and (whole["x"] == whole["x"].round(1)).all()
     assert parts.equals(whole)
+
+
+@pytest.mark.parametrize("dtype", [pl.Int16, pl.Int64, pl.Float64], ids=str)
+def test_changed_whole_numbers_get_the_type_that_they_came_with(dtype: type[pl.DataType], tmp_path: Path) -> None:
+    """Noise makes them fractional, coding makes them whole again, and a part may have no fraction in between."""
+    frame = pl.DataFrame({"x": np.arange(160)}).cast(dtype)
+    steps = [{"mask": "noise", "variance": 0.1}, {"mask": "bottom-code", "value": 1_000}]
+    plan = Plan.of({"columns": {"x": "quasi-identifier"}, "steps": steps})
+    whole = in_memory(frame, plan)
+    assert whole["x"].unique().to_list() == [1_000] and whole["x"].dtype == dtype
+    parts = in_parts(frame, plan, tmp_path / "parts", 2, HERE)
+    assert agree(whole, parts)
