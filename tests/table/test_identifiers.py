@@ -38,6 +38,7 @@ def passing(kind, draw, count=40):
         (check_digits.verhoeff, "2363"),  # the usual example
         (check_digits.iban, "GB82WEST12345698765432"),
         (check_digits.iban, "DE89370400440532013000"),
+        (check_digits.iban, "AZ21NABZ00000000137010001944"),  # with the last letter
         (check_digits.isbn10, "080442957X"),
         (check_digits.isbn10, "0306406152"),
         (check_digits.ean13, "9780306406157"),
@@ -63,6 +64,11 @@ def test_a_share_holds_as_counting_says_and_no_more_are_asked_than_it_takes(shar
         assert enough == (sum(answers) >= share * 6)
         asked = answers[: 6 - len(list(rest))]
         assert enough or asked.count(False) == next(n for n in range(7) if 6 - n < share * 6)
+
+
+def test_the_group_of_the_pentagon_is_the_published_one():
+    rows = {3: (3, 4, 0, 1, 2, 8, 9, 5, 6, 7), 5: (5, 9, 8, 7, 6, 0, 4, 3, 2, 1), 9: (9, 8, 7, 6, 5, 4, 3, 2, 1, 0)}
+    assert {number: check_digits.VERHOEFF_TABLE[number] for number in rows} == rows
 
 
 def test_verhoeff_sees_every_slip_and_every_turn():
