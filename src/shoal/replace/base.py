@@ -17,7 +17,7 @@ class Replacement(ABC):
 
     @property
     def dealing(self) -> Dealing | None:
-        """How columns are dealt out anew inside groups, as probabilistic k-anonymity needs it; None if they are not."""
+        """The way in which columns are redistributed inside groups, for probabilistic k-anonymity; None if they are not."""
         return None
 
     @property

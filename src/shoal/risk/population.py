@@ -40,7 +40,7 @@ class Lookalikes:
 
     @classmethod
     def of_classes(cls, counts: ClassCounts, *, weights_needed: bool = False) -> "Lookalikes":
-        """Those of a table whose records match the others of their class; as `lookalikes`."""
+        """Lookalikes in a table whose records match the others of their class; as `lookalikes`."""
         if weights_needed and counts.weights is None:
             raise NoFigure(NO_WEIGHTS)
         summed = counts.sizes.astype(np.float64) if counts.weights is None else counts.weights
@@ -50,7 +50,7 @@ class Lookalikes:
 
     @classmethod
     def joined(cls, parts: "Sequence[Lookalikes]") -> "Lookalikes":
-        """Those of a table from those of its parts, each of which holds its classes whole; equal entries united."""
+        """Lookalikes in a table, from those in its parts, each of which holds its classes whole; equal entries are united."""
         ones = [np.ones(len(part.sizes), dtype=np.int64) if part.records is None else part.records for part in parts]
         sizes, population = (np.concatenate([getattr(p, name) for p in parts]) for name in ("sizes", "population"))
         order = np.lexsort((population, sizes))
@@ -63,7 +63,7 @@ class Lookalikes:
 
 
 def lookalikes(released: Records, missing: MissingCells = "equal", *, weights_needed: bool = False) -> Lookalikes:
-    """Those of a table that has records and quasi-identifiers.
+    """Lookalikes in a table that has records and quasi-identifiers.
 
     `missing`: what a missing cell matches (`Records.matching`). NoFigure if weights are needed and there are none, or
     if some cannot be used.

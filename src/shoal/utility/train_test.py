@@ -105,7 +105,7 @@ class TrainTest(UtilityMeasure):
 
 
 def _interval(difference: Floats) -> Interval:
-    """Of the mean of some differences, at 95 per cent, by the normal distribution."""
+    """Normal confidence interval of the mean of some differences, at 95 per cent."""
     mean = float(difference.mean())
     half = float(normal_quantile(0.975)) * float(difference.std(ddof=1)) / np.sqrt(len(difference))
     return Interval(low=mean - half, high=mean + half)

@@ -71,7 +71,7 @@ class CountedTable:
         )
 
     def agreeing(self, names: Iterable[str]) -> list[str]:
-        """What records agree on that agree in some columns."""
+        """Cells of every record that agrees in these columns."""
         return [cell for name in names for cell in self.cells[name]]
 
     def cells_and_numbers(self, query: str, names: Sequence[str] = ()) -> tuple[pl.DataFrame, dict[str, Longs]]:
@@ -170,7 +170,7 @@ class CountedClasses:
 
     @cached_property
     def _members(self) -> Mapping[str, int]:
-        """How many distinct cells each column has; leaves them, and the class of each record with their numbers."""
+        """Number of distinct cells of each column; the cells, and each record's class with their numbers, are left as tables."""
         self.sizes  # noqa: B018 - makes the table
         counts, joins, shown = {}, [f"JOIN classes AS c ON {self._same('c', self.names)}"], ["c.rowid AS class"]
         for name in self.columns:

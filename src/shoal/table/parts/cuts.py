@@ -1,4 +1,4 @@
-"""Where a table is cut into blocks of records that lie near one another.
+"""Cuts of a table into blocks of records that lie near one another.
 
 Blocks are the leaves of a tree: a node is cut across the first principal component of its records, at their median,
 as long as both halves stay large enough. The tree is grown on a random sample and then decides for every record, so
@@ -128,7 +128,7 @@ def _cut(x: Floats, share: float) -> tuple[Floats, float] | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Coordinates:
-    """How records become points for the cuts.
+    """Coordinates in which the cuts are made.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which block each record goes to: near ones together, households whole, strata apart."""
+"""Assignment of records to blocks: near ones together, households whole, strata apart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ def block_size(stage: Stage) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Dealing:
-    """How records find their block.
+    """The rule by which records are assigned to blocks.
 
     Parameters
     ----------

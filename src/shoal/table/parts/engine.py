@@ -1,4 +1,4 @@
-"""Who does the work on the parts of a table: processes of this machine, or (in `spark`) the executors of a cluster.
+"""Engines that work on the parts of a table: processes of this machine, or (in `spark`) the executors of a cluster.
 
 An engine does no work of its own: it is given functions of modules and what they are to be called with. What comes out
 is the same whoever did the work, for every piece of it is given all that its result depends on.
@@ -23,20 +23,20 @@ Dealt = tuple[pl.DataFrame, Longs]
 
 
 class Engine(Protocol):
-    """Who does the work."""
+    """An engine that works on parts."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The engine's name."""
         ...
 
     @property
     def far(self) -> bool:
-        """Whether work is done on other machines than this."""
+        """True if work is done on other machines than this."""
         ...
 
     def each(self, work: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterable[Result]:
-        """What comes of small jobs, in their order."""
+        """The results of small jobs, in their order."""
         ...
 
     def as_finished(

@@ -24,7 +24,7 @@ from shoal.vocabulary.facts import ByLabel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What was seen in a chunk while it became a part.
+    """Counts taken from a chunk while it became a part.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _taken(chunk: pl.DataFrame, number: int, *, schema: Schema, folder: Path, si
 
 
 def _ways_of_missing(chunk: pl.DataFrame) -> dict[str, set[int | None]]:
-    """Of each column of a chunk, how missing numbers are written: null, or not-a-number of some bits."""
+    """For each column of a chunk, the ways in which missing numbers are written: null, or not-a-number of some bits."""
     ways: dict[str, set[int | None]] = {}
     for column in chunk:
         if column.dtype.is_float():

@@ -1,4 +1,4 @@
-"""What parts of a table cannot know of themselves: moments, categories, counts, gathered chunk by chunk in order."""
+"""Facts about a whole table that its parts need: moments, categories, counts, gathered chunk by chunk in order."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,7 +41,7 @@ class Moments:
 
     @classmethod
     def of(cls, values: Floats) -> "Moments":
-        """Those of some numbers; none is missing."""
+        """Moments of some numbers, of which none is missing."""
         if not len(values):
             return cls()
         mean = float(values.mean())
@@ -91,7 +91,7 @@ def numbers(series: pl.Series, column: Column) -> Variable:
 
 
 def counts_as_number(dtype: pl.DataType, column: Column) -> bool:
-    """Whether a column of a type is continuous."""
+    """True if a column of this type is continuous."""
     level = column.level or ("nominal" if column.hierarchy is not None else None)
     described = column.model_copy(update={"hierarchy": None, "level": level})
     return numbers(pl.Series("", [], dtype=dtype), described).continuous
@@ -165,7 +165,7 @@ def combinations_of(stage: Stage, names: Sequence[str], memory: int | None = Non
 
 
 def whole_of(counted: Counted, column: Column, folder: Path) -> tuple[Column, WholeColumn]:
-    """How a column's values are distributed over the whole, and its description with what follows from them.
+    """The distribution of a column's values over the whole table, and the column's description completed from them.
 
     The description gets the categories in their order, so that a part's codes are the whole's.
     """
@@ -201,7 +201,7 @@ class WholeTable:
     def of(
         cls, stage: Stage, schema: Schema, folder: Path, *, compared: Iterable[str], counts: Iterable[str] = ()
     ) -> "WholeTable":
-        """What parts of a stage need.
+        """The facts that the parts of a stage need.
 
         Parameters
         ----------

@@ -54,7 +54,7 @@ class Chunk:
 
     @property
     def size(self) -> int:
-        """How many records it has."""
+        """Number of records."""
         return sum(rows.high - rows.low for rows in self.rows)
 
     @property
@@ -111,5 +111,5 @@ def _ranges(files: Sequence[Path], options: str, cells: str, size: int) -> Itera
 
 
 def looked_at(look: Callable[[pl.DataFrame, int], Seen], chunk: Chunk) -> Seen:
-    """What a function sees in a chunk, called with its records and its number."""
+    """The result of a function of a chunk, called with its records and its number."""
     return look(chunk.records, chunk.number)

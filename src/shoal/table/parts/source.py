@@ -1,4 +1,4 @@
-"""Where a large table comes from: a file, a folder, a pattern of names, hive partitions, or a DuckDB relation."""
+"""Sources of large tables: a file, a folder, a pattern of names, hive partitions, or a DuckDB relation."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -120,7 +120,7 @@ class Source:
         return int(self.query.aggregate("count(*)").fetchall()[0][0])
 
     def each(self, look: Callable[[pl.DataFrame, int], Seen], engine: Engine) -> Iterator[Seen]:
-        """What a function sees in each chunk, in order; it is called with the records and the chunk's number.
+        """The results of a function of each chunk, in order; it is called with the records and the chunk's number.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class Source:
 
 
 def _hive(data: str | Path) -> bool:
-    """Whether folders may be named as in year=2024, which then is a column."""
+    """True if folders may be named as in year=2024, which then is a column."""
     return not Path(data).is_file()
 
 

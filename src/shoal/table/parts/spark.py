@@ -26,7 +26,7 @@ TIMES = "spark.sql.parquet.outputTimestampType"
 
 
 def is_spark(data: Any) -> bool:
-    """Whether something is a data frame of Spark, of a session here or of one that it is connected to."""
+    """True for a data frame of Spark, of a session here or of one that it is connected to."""
     return any(kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame" for kind in type(data).mro())
 
 
@@ -90,7 +90,7 @@ FAILED = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
-    """What executors are sent.
+    """Work that is sent to executors.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class _Task:
     work: bytes
 
     def done(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """What comes of the jobs with some numbers."""
+        """The results of the jobs with these numbers."""
         import pyarrow as pa
 
         work, jobs, given = pickle.loads(self.work)  # noqa: S301 - sent by the driver
@@ -127,7 +127,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Gathering:
-    """Where the pieces of one key become a file."""
+    """A file that is made of the pieces with one key."""
 
     run: Path
     folder: Path
@@ -176,7 +176,7 @@ def _as_bytes(table: Any) -> bytes:
 
 
 def _tried(folder: Path, work: Callable[[], Any]) -> Any:
-    """What comes of some work, or the error of ours or of the system that it ends with."""
+    """The result of some work, or the error, ours or the system's, with which it ended."""
     try:
         if not folder.is_dir():
             raise FileError(

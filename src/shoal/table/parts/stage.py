@@ -74,7 +74,7 @@ class Stage:
     def each(
         self, look: Callable[..., Seen], columns: Sequence[str] | None = None, *by_part: Sequence[Any]
     ) -> Iterable[Seen]:
-        """What a function sees in each part, in their order.
+        """The results of a function of each part, in their order.
 
         Parameters
         ----------

@@ -51,7 +51,7 @@ class Strata:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StrataMoments:
-    """What a method that works row by row must know of the whole table.
+    """Moments of the whole table, by stratum, that a method which works row by row needs.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class StrataMoments:
 
     @classmethod
     def of(cls, stage: Stage, schema: Schema, columns: Sequence[str]) -> Self | None:
-        """Those of some columns; None where one is not continuous, which the method says itself."""
+        """Moments of some columns; None if one is not continuous, which the method itself refuses."""
         types = stage.schema
         if not columns or not all(counts_as_number(types[name], schema.columns[name]) for name in columns):
             return None
