@@ -132,7 +132,9 @@ def shared_account(
     )
 
 
-def record_of(account: Account, evidence: Evidence, plan: Plan, engine: str, table: Mapping[str, Any]) -> Record:
+def record_of(
+    account: Account, evidence: Evidence, plan: Plan, engine: str, table: Mapping[str, Any], blocks: Mapping[str, Any]
+) -> Record:
     """What is needed to make a release again; private.
 
     Parameters
@@ -141,6 +143,8 @@ def record_of(account: Account, evidence: Evidence, plan: Plan, engine: str, tab
         As it was given, before files that it names were read.
     table
         What identifies the table that came in.
+    blocks
+        By step, where the table was cut into blocks.
     """
     return {
         "version": RECORD_VERSION,
@@ -154,6 +158,7 @@ def record_of(account: Account, evidence: Evidence, plan: Plan, engine: str, tab
         "proved": account.proved,
         "steps": [{"step": a.step, "columns": list(a.columns), **private_form(a.facts)} for a in account.steps],
         "evidence": evidence.as_mapping(),
+        **({"blocks": dict(blocks)} if blocks else {}),
     }
 
 

@@ -107,10 +107,7 @@ def write_release(
         size=written.records,
         evidence=evidence,
         account=account,
-        record={
-            **record_of(account, evidence, plan, run.engine.name, _input(done, source)),
-            "blocks": dict(done.private),
-        },
+        record=record_of(account, evidence, plan, run.engine.name, _input(done, source), done.private),
         requirements=plan.requirements,
         directory=target,
         publisher=publish,

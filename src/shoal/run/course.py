@@ -15,7 +15,7 @@ from shoal.run.privacy_spent import noisy_columns
 from shoal.table.records import Records
 from shoal.table.step_result import StepAccount, StepResult
 from shoal.vocabulary.errors import Refused
-from shoal.vocabulary.facts import Facts, Figure, OfOriginal
+from shoal.vocabulary.facts import ByLabel, Facts, Figure, OfOriginal
 
 EXACT = 1e-9
 """Relative change of a moment that is put down to rounding."""
@@ -46,6 +46,12 @@ class Course:
         for result in self.results:
             averaged = (averaged - set(result.changed)) | set(result.averaged)
         return averaged
+
+    @property
+    def blocks(self) -> dict[str, ByLabel]:
+        """By step, where the table was cut into blocks; private."""
+        steps = {account.place: account.step for account in self.accounts}
+        return {f"{n + 1} {steps[n]}": result.cuts for n, result in enumerate(self.results) if result.cuts}
 
     def with_account(
         self, step: str, facts: Facts, columns: tuple[str, ...] = (), place: int | None = None

@@ -59,6 +59,7 @@ class StepResult:
     # Of the columns that were changed, the continuous ones whose cells are averages now, with digits that no cell that
     # came in had
     averaged: tuple[str, ...] = ()
+    cuts: ByLabel = field(default_factory=dict)  # For the private record alone: where the table was cut into blocks
 
     @classmethod
     def by_column(

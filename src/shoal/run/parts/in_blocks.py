@@ -56,6 +56,7 @@ def formed_in_blocks(run: Run, table: Microdata, number: int, step: PartitionSte
             exchangeable=step.replace.exchangeable,
         ),
         averaged=tuple(sorted(after.averaged)),
+        cuts=after.private,
     )
 
 
