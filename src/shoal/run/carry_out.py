@@ -41,7 +41,7 @@ from shoal.table.microdata import Microdata
 from shoal.table.missing_values import check_some, check_some_left
 from shoal.table.partition import Partition
 from shoal.table.records import Records
-from shoal.table.schema import Schema
+from shoal.table.schema import Schema, in_order_of
 from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
 from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.progress import Stage
@@ -217,7 +217,7 @@ def microdata(table: Any, plan: Plan) -> Microdata:
 def _in_order(schema: Schema, records: Records, rebuilt: Microdata) -> Schema:
     texts = (name for name in rebuilt.frame.columns if rebuilt.frame[name].dtype == nw.String)
     categories = {name: records[name].categories for name in texts}
-    return schema.in_order_of(categories, lambda name: set(rebuilt.frame[name].unique().to_list()))
+    return in_order_of(schema, categories, lambda name: set(rebuilt.frame[name].unique().to_list()))
 
 
 def _generator(entropy: int, *key: int) -> np.random.Generator:

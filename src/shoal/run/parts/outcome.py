@@ -25,7 +25,7 @@ from shoal.table.parts.intake import taken_in
 from shoal.table.parts.moments import counted, counts_as_number, numbers, with_hierarchies
 from shoal.table.parts.source import Source
 from shoal.table.parts.stage import Stage
-from shoal.table.schema import Column, Schema
+from shoal.table.schema import Column, Schema, in_order_of, unrounded
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.facts import ByLabel
 
@@ -79,7 +79,7 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
     before, missing, rows = journal.once(
         "intake", lambda: taken_in(source, plan.schema, journal.place("intake", anew=True), run.engine)
     )
-    schema = journal.once("hierarchies", lambda: with_hierarchies(before, plan.schema.unrounded, run.folder))
+    schema = journal.once("hierarchies", lambda: with_hierarchies(before, unrounded(plan.schema), run.folder))
     stage = before
     averaged: set[str] = set()
     changed: set[str] = set()
@@ -105,7 +105,8 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
         journal.forget(f"step-{len(plan.steps) - 1}")
     return LargeOutcome(
         run=run,
-        schema=plan.schema.in_order_of(
+        schema=in_order_of(
+            plan.schema,
             {name: schema.columns[name].order or () for name, dtype in end.schema.items() if dtype == pl.String},
             lambda name: set(counted(end, name).cells.to_list()),
         ),
