@@ -151,6 +151,7 @@ def test_rules_are_kept_by_groups_of_blocks(table, tmp_path):
     groups, rules = made.account.steps
     assert (groups.step, rules.step) == ("mdav + centroid", "constraints and rounding")
     assert made.record["steps"][0]["blocks"] > 2
+    assert made.record["blocks"]["1 mdav + centroid"]["cuts"]
     out = pl.read_csv(tmp_path / "out/release/data.csv")
     assert (out["x"] - out["y"]).max() <= 1
     assert out.group_by("x", "y", "sex").len()["len"].min() >= 4

@@ -36,7 +36,7 @@ UNFINISHED = "unfinished"
 
 @dataclass(frozen=True, kw_only=True)
 class Workshop:
-    """Where and by whom parts are worked on; no byte of a release depends on it.
+    """Place and engine of the work on parts; no byte of a release depends on them.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Workshop:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """How a release is written, and what is noted beside it; as for `shoal.protect`."""
+    """Destination of a release, and notes beside it; as for `shoal.protect`."""
 
     overwrite: bool = False
     unproved: bool = False
@@ -152,7 +152,7 @@ def _check_steps_fit(given: Given, plan: Plan, memory: int) -> None:
 
 @contextmanager
 def _runs(given: Given, plan: Plan, out: Path, seed: int | None, workshop: Workshop) -> Iterator[tuple[Runs, int, Any]]:
-    """What makes a run beside the place of its release, its seed, and a session of DuckDB.
+    """A function that makes a run beside the place of its release, its seed, and a session of DuckDB.
 
     A run of another seed than this, as for a further copy, has a folder inside that of the run.
     """
@@ -182,7 +182,7 @@ def _described(plan: Plan, columns: Sequence[str]) -> Plan:
 
 @contextmanager
 def _left_to_go_on(journal: Journal) -> Iterator[None]:
-    """What is finished stays where another try may go on; nothing of the table stays where it would fail again."""
+    """Keep finished work where another try may go on; leave nothing of the table where it would fail again."""
     try:
         yield
     except ShoalError as error:

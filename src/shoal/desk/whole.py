@@ -111,7 +111,7 @@ def _release(
         table=done.finished,
         evidence=evidence,
         account=account,
-        record=record_of(account, evidence, done.plan, "whole", _input(done.original, source)),
+        record=record_of(account, evidence, done.plan, "whole", _input(done.original, source), done.course.blocks),
         partition=done.partition,
         hidden=done.hidden,
         schema=public_schema(done.schema, withheld),

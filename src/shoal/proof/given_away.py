@@ -270,9 +270,7 @@ def _samples_in(
 
 
 def mostly_contradicted(records: pl.DataFrame, units: Collection[str]) -> bool:
-    """Whether the second column is another than most often beside the same cell of the first, in twice the share of
-    records in which a law may be wrong.
-    """
+    """True if more than twice as many records break the law from the first column to the second as a law allows."""
     by, on = records.columns
     known = records.drop_nulls()
     most = known.group_by(by, on).len().group_by(by).agg(pl.col("len").max())
@@ -281,7 +279,7 @@ def mostly_contradicted(records: pl.DataFrame, units: Collection[str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What is seen of a law that one column determines another."""
+    """Counts of cells that speak for or against the law that one column determines another."""
 
     exceptions: int
     open_causes: int  # Cells of the one that stand beside known and missing cells of the other
@@ -290,7 +288,7 @@ class Seen:
 
     @classmethod
     def of(cls, relation: Any, by: str, on: str) -> "Seen":
-        """It in all records."""
+        """Counts in all records."""
         pairs = (
             relation.filter(f"{name_in_sql(by)} IS NOT NULL")
             .project(f"{name_in_sql(by)} AS cause, {name_in_sql(on)} AS effect")
@@ -313,8 +311,10 @@ class Seen:
         )
 
     def shows_law(self, there: int | None = None, *, unit: bool) -> bool:
-        """Whether it is believed, with exceptions or without; where it held with so many exceptions in the table that
-        this one was made from, whether it is not contradicted.
+        """True if the law is statistically supported, with exceptions or without.
+
+        `there`: exceptions in the original, None where it is not known; a law that held there need only not be
+        contradicted.
         """
         if not self.sizes:
             return False

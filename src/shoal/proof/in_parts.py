@@ -85,7 +85,7 @@ class SomeClasses(ClassTable):
         return np.maximum(self.of.different(names, self.low, self.high), 1)  # one that is missing may be another's
 
     def counts(self) -> ClassCounts:
-        """How many records the classes hold, and their weights, added up in the order of the table.
+        """Number of records of each class, and their weights added up in the order of the table.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Judged:
     def judged(
         self, models: Sequence[ClassModel], measures: Sequence[LookalikeRisk] = ()
     ) -> tuple[list[Verdict], list[Finding]]:
-        """What becomes of models that ask something of classes, and the figures of class-based measures."""
+        """Verdicts of models on classes, and the findings of class-based measures."""
         judges: list[Looker] = [*models, *measures]
         keys = self.whole.schema.names("quasi-identifier")
         named = [judge.class_columns(keys) if isinstance(judge, ClassModel) else keys for judge in judges]
@@ -211,7 +211,7 @@ class Judged:
         )
 
     def profile(self) -> ClassProfile:
-        """How many records share their quasi-identifiers, of which there must be one; missing cells are equal."""
+        """Class sizes by quasi-identifiers, of which there must be one; missing cells are equal."""
         keys = self.whole.schema.names("quasi-identifier")
         sizes = CountedClasses(table=self.table, names=keys, columns=()).sizes
         return ClassProfile.of_sizes(sizes, sizes)
@@ -274,7 +274,7 @@ class Judged:
             yield some
 
     def _seen(self, judge: Looker, some: SomeClasses, part: int) -> Seen:
-        """What a judge sees in some classes, until all were looked at."""
+        """A judge's partial result on some classes."""
         if isinstance(judge, ClassModel):
             return Filed.of(judge.look(some), self.place / f"seen-{id(judge)}-{part}.parquet")
         return judge.look(TablePair.of(None, some.keys, None, as_written(some.keys)), some.counts)
@@ -289,7 +289,7 @@ class Judged:
 
     @property
     def complete(self) -> bool:
-        """Whether no quasi-identifier lacks a cell."""
+        """True if no quasi-identifier has a missing cell."""
         return not any(self.table.lacking[name] for name in self.whole.schema.names("quasi-identifier"))
 
 

@@ -49,7 +49,7 @@ class Labels:
 
     @classmethod
     def of(cls, labels: pl.Series, schema: Schema, folder: Path) -> Self | None:
-        """Those of a column; None where no two of them overlap."""
+        """Ranges or nodes of a column; None where no two of them overlap."""
         described = Schema.model_construct(root={labels.name: schema.columns[labels.name]})
         released = Microdata.finished(labels.to_frame(), described).encoded
         tree = trees(described, folder, released).get(labels.name)
@@ -87,7 +87,7 @@ class Way:
     under: Mapping[int, int] | None = None
 
     def read(self, labels: Group) -> Counter[Any]:
-        """How many cells of a group may have each value, or lie under each node."""
+        """Number of cells of a group that may have each value, or lie under each node."""
         if self.under is None:
             return shared(labels, self.labels.sets)
         nodes: Counter[Any] = Counter()
@@ -103,7 +103,7 @@ class Way:
         return cells - max(counts.values(), default=0)
 
     def narrows(self, labels: Group) -> bool:
-        """Whether it leaves less of one of some labels than it stands for."""
+        """True if it leaves less of one of some labels than the label stands for."""
         most = self.read(labels).most_common(2)
         if not most or (self.under is not None and len(most) == 2 and most[0][1] == most[1][1]):
             return False
@@ -115,7 +115,7 @@ class Way:
         return any(leaves & inside and leaves - inside for leaves in sets)
 
     def has_exceptions(self, groups: Sequence[tuple[Group, int]], *, unit: bool) -> bool:
-        """Whether it is a law with exceptions."""
+        """True for a law with exceptions."""
         if self.under is None:
             return share_with_exceptions(groups, self.labels.sets, unit=unit)
         sizes: Counter[int] = Counter()
@@ -167,7 +167,7 @@ def refuse_narrowed(stage: Stage, schema: Schema, folder: Path, memory: int, spi
 
 
 def _groups_of(pairs: pl.DataFrame, labels: Labels) -> list[Group]:
-    """How many records with one cell of the first column have each label in the second."""
+    """Number of records, for each cell of the first column, with each label in the second."""
     by, on = pairs.columns
     placed = pairs.drop_nulls().join(labels.frame, left_on=on, right_on=LABEL)
     counts = placed.group_by(by, "code").len()
@@ -178,7 +178,7 @@ def _groups_of(pairs: pl.DataFrame, labels: Labels) -> list[Group]:
 
 
 def _narrows(connection: Any, files: Any, by: str, on: str, labels: Labels, *, unit: bool) -> bool:
-    """Whether a column narrows down some cell of another, by a law that is believed."""
+    """True if a column narrows down some cell of another by a law that is statistically supported."""
     cause, label = name_in_sql(by), name_in_sql(on)
     numbered = connection.from_arrow(labels.frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
     placed = (
@@ -198,14 +198,14 @@ def _narrows(connection: Any, files: Any, by: str, on: str, labels: Labels, *, u
 
 
 def _follow(pairs: Any, way: Way, groups: Sequence[tuple[Group, int]], *, unit: bool) -> bool:
-    """Whether records follow a way, without exceptions or with few."""
+    """True if records follow a law, without exceptions or with few."""
     if any(way.wrong(labels) for labels, _ in groups):
         return way.has_exceptions(groups, unit=unit)
     return unit or _believed(pairs, way)
 
 
 def _believed(pairs: Any, way: Way) -> bool:
-    """Whether that no exception is seen is no chance, as for columns in memory."""
+    """True if the absence of exceptions is not due to chance, as for columns in memory."""
     if not way.reads:
         return False
     read = pairs.filter(f"code IN ({', '.join(map(str, way.reads))})")

@@ -19,7 +19,7 @@ from shoal.vocabulary.errors import Refused
 
 
 def rules_on(stage: Stage, whole: WholeTable, rules: Sequence[str]) -> list[Verdict]:
-    """What becomes of a plan's rules on a released table.
+    """Verdicts on a plan's rules for a released table.
 
     Raises
     ------

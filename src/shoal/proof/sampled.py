@@ -65,7 +65,7 @@ class SampleOfClasses:
 
     @property
     def complete(self) -> bool:
-        """Whether the sample is the whole release."""
+        """True if the sample is the whole release."""
         return len(self.released) == self.of
 
     @property

@@ -132,7 +132,9 @@ def shared_account(
     )
 
 
-def record_of(account: Account, evidence: Evidence, plan: Plan, engine: str, table: Mapping[str, Any]) -> Record:
+def record_of(
+    account: Account, evidence: Evidence, plan: Plan, engine: str, table: Mapping[str, Any], blocks: Mapping[str, Any]
+) -> Record:
     """The content of record.json, from which the release can be made again; private.
 
     Parameters
@@ -141,6 +143,8 @@ def record_of(account: Account, evidence: Evidence, plan: Plan, engine: str, tab
         The plan as given, before files that it names were read.
     table
         Identification of the input table.
+    blocks
+        Cuts of the table into blocks, by step.
     """
     return {
         "version": RECORD_VERSION,
@@ -154,6 +158,7 @@ def record_of(account: Account, evidence: Evidence, plan: Plan, engine: str, tab
         "proved": account.proved,
         "steps": [{"step": a.step, "columns": list(a.columns), **private_form(a.facts)} for a in account.steps],
         "evidence": evidence.as_mapping(),
+        **({"blocks": dict(blocks)} if blocks else {}),
     }
 
 

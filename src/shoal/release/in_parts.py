@@ -107,10 +107,7 @@ def write_release(
         size=written.records,
         evidence=evidence,
         account=account,
-        record={
-            **record_of(account, evidence, plan, run.engine.name, _input(done, source)),
-            "blocks": dict(done.private),
-        },
+        record=record_of(account, evidence, plan, run.engine.name, _input(done, source), done.private),
         requirements=plan.requirements,
         directory=target,
         publisher=publish,
@@ -239,7 +236,7 @@ def _findings(done: LargeOutcome, sample: SampleOfClasses, figures: Sequence[Fin
 
 
 def _withheld(done: LargeOutcome, plan: Plan, written: Stage) -> set[str]:
-    """What stands in the plan where cells may stand, and not in the release."""
+    """Values in the plan that may be cells of the original and are not in the release."""
 
     def parts(stage: Stage) -> Iterator[Records]:
         keep = {n: c.model_copy(update={"missing": "keep"}) for n, c in done.plan.schema.columns.items()}
@@ -265,7 +262,7 @@ def _account(
     sample: SampleOfClasses,
     judged: Judged,
 ) -> Account:
-    """How the release came about; pictures, and which columns are as they were, are those of the sample."""
+    """Account of the release; charts, and the columns that are unchanged, are those of the sample."""
     pairing = sample.tables.pairing
     account = shared_account(
         plan,
@@ -308,7 +305,7 @@ def _reached(judged: Judged) -> Iterator[Reached]:
 
 
 def _of_original(done: LargeOutcome) -> tuple[ClassProfile, tuple[Finding, ...]]:
-    """How many records of the original share their quasi-identifiers, and its risks as if it were released."""
+    """Class sizes of the original by quasi-identifiers, and its risks as if it were released."""
     run, columns = done.run, done.plan.schema.columns
     looked_at = ("quasi-identifier", "weight")
     schema = {
@@ -335,7 +332,7 @@ def _labels(plan: Plan, written: Stage, withheld: set[str]) -> dict[str, str]:
 
 
 def _input(done: LargeOutcome, source: Source) -> dict[str, Any]:
-    """What identifies the table that came in."""
+    """Identification of the input table."""
     files = {file.path: sha256_of(Path(file.path)) for file in source.files}
     return {"records": done.rows, "table": source.name, "sha256": files, "read as": dict(source.reading)}
 

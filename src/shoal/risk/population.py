@@ -23,7 +23,7 @@ class Lookalikes:
 
     @property
     def count(self) -> int:
-        """Of the records."""
+        """Number of records."""
         return len(self.sizes) if self.records is None else int(self.records.sum())
 
     def total(self, figure: Floats) -> float:

@@ -123,7 +123,7 @@ class Estimate:
     error: float  # Standard error of the share's logarithm by the fit alone; infinite where the likelihood is flat
 
     def ends(self, n: int) -> tuple[float, float]:
-        """Of the interval for the share of uniques among n records."""
+        """Ends of the interval for the share of uniques among n records."""
         if not self.share or self.error == inf:
             return 0.0, 1.0 if self.error == inf else 3 / n  # of what is not seen among n, by the rule of three
         z = float(normal_quantile(0.5 + CONFIDENCE / 2))

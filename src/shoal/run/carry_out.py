@@ -42,7 +42,7 @@ from shoal.table.microdata import Microdata
 from shoal.table.missing_values import check_some, check_some_left
 from shoal.table.partition import Partition
 from shoal.table.records import Records
-from shoal.table.schema import Schema
+from shoal.table.schema import Schema, in_order_of
 from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
 from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.progress import OnProgress
@@ -81,7 +81,7 @@ class Outcome:
 
     @property
     def accounts(self) -> tuple[StepAccount, ...]:
-        """What there is to tell of each stage, in order."""
+        """Accounts of the stages, in order."""
         return self.course.accounts
 
     @cached_property
@@ -114,7 +114,7 @@ class Outcome:
 
     @cached_property
     def of_records(self) -> tuple[RepeatedIdentifier, ...]:
-        """What counts records and no persons."""
+        """Identifiers that repeat, so that requirements count records and not persons."""
         return repeated_in(self.plan, self.pair)
 
     def verdicts(self) -> list[Verdict]:
@@ -218,7 +218,7 @@ def microdata(table: Any, plan: Plan) -> Microdata:
 def _in_order(schema: Schema, records: Records, rebuilt: Microdata) -> Schema:
     texts = (name for name in rebuilt.frame.columns if rebuilt.frame[name].dtype == nw.String)
     categories = {name: records[name].categories for name in texts}
-    return schema.in_order_of(categories, lambda name: set(rebuilt.frame[name].unique().to_list()))
+    return in_order_of(schema, categories, lambda name: set(rebuilt.frame[name].unique().to_list()))
 
 
 def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
@@ -298,7 +298,7 @@ def laws_known(plan: Plan, before: Records | None, released: Records) -> Laws:
 
 
 def judged(plan: Plan, pair: TablePair) -> list[Verdict]:
-    """What becomes of the plan's requirements on a release and its closure."""
+    """Verdicts on the plan's requirements, for a release and its closure."""
     names = tuple(identifier.identifier for identifier in repeated_in(plan, pair))
     return [of_records(model, model.verdict_on(pair), names) for model in plan.ready.requirements]
 
@@ -319,7 +319,7 @@ def k_asked(plan: Plan) -> int:
 
 
 def measured(plan: Plan, pair: TablePair, entropy: int, tell: OnProgress) -> tuple[Finding, ...]:
-    """What the measures say of a release, each with random numbers of its own."""
+    """Findings of the measures on a release, each with random numbers of its own."""
     measures = taken_by(plan)
     findings = []
     for number, measure in enumerate(measures):

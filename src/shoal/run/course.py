@@ -16,7 +16,7 @@ from shoal.table.records import Records
 from shoal.table.step_result import StepAccount, StepResult
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import Refused
-from shoal.vocabulary.facts import Facts, Figure, OfOriginal
+from shoal.vocabulary.facts import ByLabel, Facts, Figure, OfOriginal
 
 EXACT = 1e-9
 """Relative change of a moment that is put down to rounding."""
@@ -47,6 +47,12 @@ class Course:
         for result in self.results:
             averaged = (averaged - set(result.changed)) | set(result.averaged)
         return averaged
+
+    @property
+    def blocks(self) -> dict[str, ByLabel]:
+        """By step, where the table was cut into blocks; private."""
+        steps = {account.place: account.step for account in self.accounts}
+        return {f"{n + 1} {steps[n]}": result.cuts for n, result in enumerate(self.results) if result.cuts}
 
     def with_account(
         self, step: str, facts: Facts, columns: tuple[str, ...] = (), place: int | None = None
@@ -108,7 +114,7 @@ def _covariance(x: Floats) -> Floats:
 
 
 def _moments_moved(before: Records, after: Records) -> Facts:
-    """What became of promises about means and covariances when records were moved to keep the constraints."""
+    """Changes of means and covariances by moving records to keep the constraints."""
     names = [v.name for v in before.variables if v.continuous and not v.missing.any()]
     if len(before) < 2 or not names:
         return {}

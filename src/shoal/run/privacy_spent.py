@@ -129,7 +129,7 @@ def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
 
 
 def _check_hierarchy(plan: Plan, step: Step, name: str) -> None:
-    """What a label loses, and how many levels there are, must not come from the values that the table has."""
+    """Refuse a hierarchy whose labels or levels would follow from the values of the table."""
     hierarchy = plan.schema.columns[name].hierarchy
     if hierarchy is None or not of_values(hierarchy):
         return

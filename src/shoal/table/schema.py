@@ -187,34 +187,6 @@ class Schema(RootModel[dict[str, Column]]):
             return self
         return Schema({**self.columns, **{name: others for name in present if name not in self.columns}})
 
-    def in_order_of(self, categories: Mapping[str, Sequence[Any]], present: Callable[[str], set[Any]]) -> "Schema":
-        """The same with the order of ordinal columns whose released categories are text that it does not order.
-
-        Parameters
-        ----------
-        categories
-            Of the released columns of text, from lowest to highest.
-        present
-            The categories of a column that were released: of others a release knows nothing.
-        """
-        ordered: dict[str, Column] = {}
-        for name in self.columns.keys() & categories.keys():
-            column = self.columns[name]
-            if column.level == "ordinal" and categories[name]:
-                released = present(name)
-                if not released - {None} <= set(map(str, column.order or ())):
-                    texts = dict.fromkeys(map(str, categories[name]))
-                    order = tuple(text for text in texts if text in released)
-                    ordered[name] = column.model_copy(update={"order": order})
-        return Schema.model_construct(root=self.columns | ordered)
-
-    @property
-    def unrounded(self) -> "Schema":
-        """The same without the decimals that columns are rounded to, which is done once, at the end."""
-        return Schema.model_construct(
-            root={name: column.model_copy(update={"decimals": None}) for name, column in self.root.items()}
-        )
-
     @model_validator(mode="before")
     @classmethod
     def _names_are_text(cls, value: Any) -> Any:
@@ -276,3 +248,31 @@ class Schema(RootModel[dict[str, Column]]):
             )
         if absent:
             raise SchemaError(f"The table has no column {quoted(absent)}; it has {quoted(there)}.")
+
+
+def unrounded(schema: Schema) -> Schema:
+    """A schema without the decimals that columns are rounded to, which is done once, at the end."""
+    columns = {name: column.model_copy(update={"decimals": None}) for name, column in schema.root.items()}
+    return Schema.model_construct(root=columns)
+
+
+def in_order_of(schema: Schema, categories: Mapping[str, Sequence[Any]], present: Callable[[str], set[Any]]) -> Schema:
+    """A schema with the order of ordinal columns whose released categories are text that it does not order.
+
+    Parameters
+    ----------
+    categories
+        Of the released columns of text, from lowest to highest.
+    present
+        The categories of a column that were released: of others a release knows nothing.
+    """
+    ordered: dict[str, Column] = {}
+    for name in schema.columns.keys() & categories.keys():
+        column = schema.columns[name]
+        if column.level == "ordinal" and categories[name]:
+            released = present(name)
+            if not released - {None} <= set(map(str, column.order or ())):
+                texts = dict.fromkeys(map(str, categories[name]))
+                order = tuple(text for text in texts if text in released)
+                ordered[name] = column.model_copy(update={"order": order})
+    return Schema.model_construct(root=schema.columns | ordered)

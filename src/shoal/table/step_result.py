@@ -61,6 +61,7 @@ class StepResult:
     masked: tuple[str, ...] = ()  # The columns that were masked one record at a time
     # Changed continuous columns whose cells are now averages, with digits that no original cell had
     averaged: tuple[str, ...] = ()
+    cuts: ByLabel = field(default_factory=dict)  # For the private record alone: where the table was cut into blocks
 
     @classmethod
     def by_column(

@@ -1,4 +1,4 @@
-"""Which tables are worked on in parts, and what of a plan needs records at once that parts do not hold together."""
+"""The choice of tables that are worked on in parts, and the elements of a plan that need all records at once."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,7 +17,7 @@ FORMATS = ("parquet", "csv")
 
 
 def is_for_parts(plan: Plan, cells: Callable[[], int]) -> bool:
-    """Whether a table is worked on in parts: as the plan says, else by its size, never by who works on it or where.
+    """True if a table is worked on in parts: as the plan says, else by its size, never by engine or place.
 
     Up to `EXACT_CELLS` cells a table is held whole and groups are formed exactly. Beyond, it is worked on in parts and
     groups are formed in blocks of near records, which costs a little loss.

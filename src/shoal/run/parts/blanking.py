@@ -64,7 +64,7 @@ def after_blanking(run: Run, number: int, step: Step, stage: Stage, schema: Sche
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lost:
-    """What records lose, by their combination; a column of truth values for each key.
+    """Cells that records lose, by their combination; a column of truth values for each key.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Blanking:
     released: tuple[str, ...]
 
     def lost(self, stage: Stage, schema: Schema, turn: int = 0, spent: Longs | None = None) -> Lost:
-        """What records of a stage lose; in a later turn, after some of each column were blanked already."""
+        """Cells that records of a stage lose; in a later turn, after some of each column were blanked already."""
         counts = combinations_of(stage, self.compared, self.run.memory_for_combinations, self.step.name)
         described = Schema.model_construct(root={name: schema.columns[name] for name in self.compared})
         combinations = counts.drop(COUNT)
@@ -145,7 +145,7 @@ class Blanking:
         return Stage.of(paths, stage.engine)
 
     def _starts(self, stage: Stage, lost: Lost) -> list[pl.DataFrame]:
-        """Of each part, how many records of the numbered combinations stand in those before it."""
+        """For each part, the number of records of each numbered combination in the parts before it."""
         numbered = lost.combinations.filter(pl.col(NUMBER) >= 0).select(*self.compared, NUMBER)
         before = pl.DataFrame(schema={NUMBER: pl.Int64, START: pl.Int64})
         if not len(numbered):
@@ -213,7 +213,7 @@ class Blanking:
         return np.array(missing[1], dtype=np.int64) - np.array(missing[0], dtype=np.int64)
 
     def facts_after(self, before: Stage, after: Stage, first: Lost) -> Facts:
-        """What there is to tell where more was blanked than was decided on at first."""
+        """Facts of the step where more was blanked than was decided on at first."""
         touched = sum(before.each(partial(_touched, keys=self.keys), self.keys, after.parts))
         blanked = self._blanked(before, after)
         facts: Facts = self.step.method.facts_of(blanked, touched, before.records, self.keys, first.notes)
@@ -270,7 +270,7 @@ def _write_blanked(
 
 
 def _numbered_in(chunk: pl.DataFrame, numbered: pl.DataFrame) -> pl.DataFrame:
-    """How many records of each numbered combination a part has."""
+    """Number of records of each numbered combination in a part."""
     joined = chunk.join(numbered, on=[name for name in numbered.columns if name != NUMBER], nulls_equal=True)
     return joined.group_by(NUMBER).agg(pl.len().cast(pl.Int64).alias(START))
 
@@ -323,6 +323,6 @@ def _unit_sizes(stage: Stage, schema: Schema, released: Sequence[str], keys: Seq
 
 
 def _with_exceptions(pairs: pl.DataFrame, on: str, records: Longs, wrong: int) -> bool:
-    """Whether units share a column in spite of some exceptions; `records` are those of each unit, shape (m,)."""
+    """True if units share a column in spite of some exceptions; `records`, shape (m,), counts those of each unit."""
     counts = pairs.drop_nulls().group_by(on).agg(pl.col(COUNT).sum()).sort(on)[COUNT].to_numpy()
     return believed(*np.unique(records, return_counts=True), counts, wrong, unit=True)

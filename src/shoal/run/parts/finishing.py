@@ -24,7 +24,7 @@ from shoal.table.schema import Schema
 
 @dataclass(frozen=True, kw_only=True)
 class Rounding:
-    """How numbers that were changed are written.
+    """Decimals with which changed numbers are written.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Roundi
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LastLook:
-    """What becomes of the records of a part at last, and which part of the release they go to.
+    """The last pass over a part: its records as released, each with the part of the release that it goes to.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _types(run: Run, files: list[Path], last: LastLook, *, whole_numbers: bool) 
 
 
 def _telling_cells(file: Path, columns: Sequence[str]) -> dict[str, list[float | None]]:
-    """Of columns of floats the cells that decide on their type: the ends, one that is not whole, a missing one."""
+    """Cells of columns of floats that decide on the column's type: the ends, one that is not whole, a missing one."""
     floats = [column for column in gathered(file, *columns) if column.dtype.is_float()]
     telling = {}
     for column in floats:

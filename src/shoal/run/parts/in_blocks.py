@@ -17,7 +17,7 @@ from shoal.table.parts.encoding import encoded
 from shoal.table.parts.moments import WholeTable
 from shoal.table.parts.stage import GROUP, ROW, Stage, write_part
 from shoal.table.records import Records
-from shoal.table.schema import Schema
+from shoal.table.schema import Schema, unrounded
 from shoal.table.step_result import Grouping, StepResult
 
 Runs = Callable[[Plan, int], Run]
@@ -38,7 +38,7 @@ def formed_in_blocks(run: Run, table: Microdata, number: int, step: PartitionSte
         If the step refuses.
     """
     schema = Schema.model_construct(root={v.name: described_after(v, table.schema) for v in records.variables})
-    stage = _written(run, number, replace(table, schema=table.schema.unrounded), records)
+    stage = _written(run, number, replace(table, schema=unrounded(table.schema)), records)
     after = run.journal.once(f"step-{number}", lambda: after_step(run, number, step, stage, schema))
     columns = after.account.columns
     frame = pl.concat(after.stage.chunks((ROW, GROUP, *columns))).sort(ROW)
@@ -56,6 +56,7 @@ def formed_in_blocks(run: Run, table: Microdata, number: int, step: PartitionSte
             exchangeable=step.replace.exchangeable,
         ),
         averaged=tuple(sorted(after.averaged)),
+        cuts=after.private,
     )
 
 

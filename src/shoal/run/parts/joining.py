@@ -1,4 +1,4 @@
-"""What parts of a table tell, put together: facts that add up, facts that all parts share, orders of categories."""
+"""Facts of parts put together: those that add up, those that all parts share, orders of categories."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ ADD_UP = ("records", "cells")
 
 
 def joined_facts(parts: Sequence[Facts]) -> dict[str, Fact]:
-    """What there is to tell of all parts together; nothing of what neither adds up nor is the same in all."""
+    """Facts of all parts together, without those that neither add up nor are the same in all."""
     labels = dict.fromkeys(label for facts in parts for label in facts)
     joined = {label: _joined([facts[label] for facts in parts if label in facts]) for label in labels}
     return {label: fact for label, fact in joined.items() if fact is not None}

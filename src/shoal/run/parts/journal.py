@@ -1,4 +1,4 @@
-"""What a run has finished, so that one that was killed goes on from there.
+"""A journal of finished work, so that a run that was killed goes on from there.
 
 The folder of a run is its owner's only. It names the run (plan, seed, source); a run that is named otherwise begins
 anew. Every piece of work leaves a file when it is finished, written at once, and is not done again.
@@ -78,14 +78,14 @@ class Journal:
 
     @staticmethod
     def is_of(folder: Path, run: Mapping[str, Any]) -> bool:
-        """Whether a folder holds what a run has finished, and nobody else could have put anything there."""
+        """True if a folder holds finished work of this run, and nobody else could have put anything there."""
         with suppress(OSError, UnicodeError):
             own = _closed(folder.lstat()) and stat.S_ISDIR(folder.lstat().st_mode)
             return own and (folder / NAME).read_text(encoding="utf-8") == json.dumps(run, sort_keys=True)
         return False
 
     def once(self, name: str, work: Callable[[], Result]) -> Result:
-        """What a piece of work gave, doing it unless it was finished before."""
+        """The result of a piece of work, which is done unless it was finished before."""
         path = self.folder / f"{name}.done"
         if path.exists():
             result: Result = pickle.loads(_own_bytes(path))  # noqa: S301 - nobody else could have written it
@@ -96,7 +96,7 @@ class Journal:
         return result
 
     def finished(self, name: str) -> bool:
-        """Whether a piece of work is."""
+        """True if a piece of work is finished."""
         return (self.folder / f"{name}.done").exists()
 
     def place(self, name: str, *, anew: bool = False) -> Path:
@@ -124,12 +124,12 @@ def _nobodys(folder: Path) -> None:
 
 
 def _closed(status: os.stat_result) -> bool:
-    """Whether something is the user's own and closed to everybody else."""
+    """True if something is the user's own and closed to everybody else."""
     return status.st_uid == os.getuid() and not status.st_mode & 0o077
 
 
 def _own_bytes(path: Path) -> bytes:
-    """What a file holds that nobody else could have written.
+    """The content of a file that nobody else could have written.
 
     Raises
     ------

@@ -25,14 +25,14 @@ from shoal.table.parts.intake import taken_in
 from shoal.table.parts.moments import counted, counts_as_number, numbers, with_hierarchies
 from shoal.table.parts.source import Source
 from shoal.table.parts.stage import ROW, Stage
-from shoal.table.schema import Column, Schema
+from shoal.table.schema import Column, Schema, in_order_of, unrounded
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.facts import ByLabel
 
 
 @dataclass(frozen=True, kw_only=True)
 class LargeOutcome:
-    """What came of a plan, before it is judged.
+    """A plan carried out on a table in parts, before it is judged.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
     before, missing, rows = journal.once(
         "intake", lambda: taken_in(source, plan.schema, journal.place("intake", anew=True), run.engine)
     )
-    schema = journal.once("hierarchies", lambda: with_hierarchies(before, plan.schema.unrounded, run.folder))
+    schema = journal.once("hierarchies", lambda: with_hierarchies(before, unrounded(plan.schema), run.folder))
     stage = before
     averaged: set[str] = set()
     changed: set[str] = set()
@@ -105,7 +105,8 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
         journal.forget(f"step-{len(plan.steps) - 1}")
     return LargeOutcome(
         run=run,
-        schema=plan.schema.in_order_of(
+        schema=in_order_of(
+            plan.schema,
             {name: schema.columns[name].order or () for name, dtype in end.schema.items() if dtype == pl.String},
             lambda name: set(counted(end, name).cells.to_list()),
         ),
@@ -119,7 +120,7 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
 
 
 def _way_of(step: Step, plan: Plan) -> Callable[[Run, int, Step, Stage, Schema], After]:
-    """How a step is carried out on a large table."""
+    """The function that carries a step out on a table in parts."""
     if needed_at_once(step, plan):
         return after_gathering
     if step.method.scales == "combinations":
@@ -131,7 +132,7 @@ def _way_of(step: Step, plan: Plan) -> Callable[[Run, int, Step, Stage, Schema],
 
 
 def _rounding(run: Run, before: Stage, after: Stage, averaged: set[str], changed: set[str]) -> Rounding:
-    """How changed columns are rounded: as the plan says; averages otherwise to the decimals that they came in with,
+    """Rounding of changed columns: as the plan says; averages otherwise to the decimals that they came in with,
     those of records that are released.
     """
     schema, types = run.plan.schema, before.schema

@@ -1,4 +1,4 @@
-"""What is done to one part of a table, in a process of its own: the step's own code on the part's records."""
+"""Work on one part of a table, in a process of its own: the step's own code on the part's records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ class StepWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """How the coordinates of one column spread, in a form in which parts add up.
+    """Spread of one column's coordinates, in a form in which parts add up.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartDone:
-    """What became of a part.
+    """A part after a step.
 
     Parameters
     ----------

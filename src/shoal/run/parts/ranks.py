@@ -38,7 +38,7 @@ Cut = tuple[int, float, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keys:
-    """How the known cells of one column are made keys.
+    """Sorting keys of the known cells of one column.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Keys:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What must be read."""
+        """Columns that must be read."""
         return tuple(dict.fromkeys((self.name, *self.strata.names)))
 
     def variable(self, chunk: pl.DataFrame) -> Variable:
@@ -95,7 +95,7 @@ def _order(stratum: Longs, value: NDArray[np.generic]) -> Longs:
 
 
 def _below(keys: pl.DataFrame, cuts: Sequence[Cut]) -> list[int]:
-    """How many of some ascending keys are below each cut."""
+    """Number of ascending keys below each cut."""
     stratum, value, row = (keys[name].to_numpy() for name in (STRATUM, VALUE, ROW))
     counts = []
     for s, v, r in cuts:
@@ -116,7 +116,7 @@ class SortedRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swap:
-    """What there is to know about the exchange of one column's values.
+    """The exchange of one column's values.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Swap:
         return self.place / "received"
 
     def partners_file(self, number: int) -> Path:
-        """Where the partners of a range's ranks are."""
+        """File with the partners of a range's ranks."""
         return self.place / f"partners-{number:06d}.parquet"
 
     def partners(self) -> Iterator[Longs]:

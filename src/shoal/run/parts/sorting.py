@@ -70,7 +70,7 @@ def after_sorting(run: Run, number: int, step: Step, stage: Stage, schema: Schem
 
 
 def _keys(run: Run, stage: Stage, whole: WholeTable, columns: tuple[str, ...]) -> list[Keys]:
-    """How each column is sorted."""
+    """Sorting keys of each column."""
     strata = Strata.of(stage, whole.schema.names("stratum"))
     starts = tuple(np.cumsum((0, *stage.sizes[:-1])).tolist())
     keys = []

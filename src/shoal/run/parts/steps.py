@@ -38,7 +38,7 @@ Tell = Callable[[str, float], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What does not change in the course of a plan.
+    """The run of a plan: all that stays the same from step to step.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where files that the plan names are looked up."""
+        """Folder in which files that the plan names are looked up."""
         return self.plan.folder
 
     @property
     def spill(self) -> Path:
-        """Where DuckDB writes what does not fit into memory."""
+        """Folder for DuckDB's temporary files."""
         return self.journal.place("spill")
 
     @property
@@ -81,7 +81,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class After:
-    """What a step leaves.
+    """The table after a step.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def _joined_schema(step: Step, done: Sequence[PartDone]) -> Schema:
 
 
 def _joined_facts(step: Step, done: Sequence[PartDone]) -> Facts:
-    """What there is to tell of all parts together."""
+    """Facts of all parts together."""
     if isinstance(step, PartitionStep):
         sizes = np.array([part.sizes for part in done if part.sizes is not None])
         spread = sum(Spread.joined([part.spreads[name] for part in done]).total for name in done[0].spreads)
