@@ -63,10 +63,10 @@ def _meanings(cls: type) -> dict[str, str]:
 
 def _sections_of_a_plan() -> str:
     said, hints = _meanings(Plan), get_type_hints(Plan, include_extras=True)
-    rows = []
+    rows, sections = [], Plan.json_schema()["properties"]
     for name, meaning in said.items():
         key = next((m.alias for m in getattr(hints[name], "__metadata__", ()) if getattr(m, "alias", None)), name)
-        if key in Plan.json_schema()["properties"]:
+        if key in sections:
             rows.append(f"| `{key}` | {meaning} |")
     return "\n".join(["| section | says |", "| --- | --- |", *rows])
 
