@@ -213,7 +213,7 @@ def main() -> None:
         for model in models:
             below = [(other, *lower(runs[name], runs[other], model)) for other in others]
             print(f"  {name:18}{model:18}" + "; ".join(f"{other} {count} of {of}" for other, count, of in below))
-    told = {
+    recorded = {
         "groups": {name: groups_of(methods.partitions[name]) for name in (HYBRIDS[0], HYBRIDS[2])},
         "distinguished": {name: {model: round(table[name][model], 1) for model in models} for name in rows},
         "nothing to tell": [round((q - 1) / 8, 1), round((q - 1) / 4, 1)],
@@ -231,13 +231,13 @@ def main() -> None:
         "other groups": by_other_groups(records),
         "mixed": mixed(columns, arguments.mixed_repeats),
     }
-    arguments.out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    arguments.out.write_text(json.dumps(recorded, indent=1) + "\n", encoding="utf-8")
 
 
 def groups_of(part: Partition) -> dict[str, object]:
-    """What is told of a mixture's groups."""
-    told = {name: part.details[name] for name in ("covariance model", "log-likelihood", "BIC", "start")}
-    return {**told, "sizes": sorted(part.sizes.tolist(), reverse=True)}
+    """Facts of a mixture's groups."""
+    recorded = {name: part.details[name] for name in ("covariance model", "log-likelihood", "BIC", "start")}
+    return {**recorded, "sizes": sorted(part.sizes.tolist(), reverse=True)}
 
 
 def by_other_groups(records: Records) -> dict[str, dict[str, float]]:
@@ -249,16 +249,16 @@ def by_other_groups(records: Records) -> dict[str, dict[str, float]]:
     mixture = shoal.GaussianMixture(k=60, models=("VVV",)).partition(records, seed=1)
     ways["Hybrid, VVV by BIC"] = mixture, shoal.Normal()
     ways["HybridMicro, k = 60"] = shoal.MDAV(k=60).partition(records), shoal.Normal()
-    told = {}
+    recorded = {}
     for name, (part, draw) in ways.items():
         drawn = [
             figures(records, draw.apply(records, records.quasi_identifiers, part, np.random.default_rng(seed)).records)
             for seed in range(10)
         ]
         mean = summary(drawn)[0]
-        told[name] = {model: round(mean[model], 1) for model in (*MODELS, LEAVES)}
-        print(name, told[name])
-    return told
+        recorded[name] = {model: round(mean[model], 1) for model in (*MODELS, LEAVES)}
+        print(name, recorded[name])
+    return recorded
 
 
 def summary(runs: list[dict[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
@@ -283,7 +283,7 @@ def printed_of(name: str, place: int) -> str:
 
 
 def mixed(columns: dict[str, np.ndarray], repeats: int) -> dict[str, object]:
-    """Section 7: five continuous and fifteen binary columns; the figures that are told."""
+    """Section 7: five continuous and fifteen binary columns; the figures recorded."""
     names = (*CONTINUOUS, *BINARY)
     table = Microdata.of(pl.DataFrame(columns), dict.fromkeys(names, "quasi-identifier"))
     records = table.records

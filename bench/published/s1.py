@@ -151,9 +151,9 @@ def print_order(what: str, average: dict[int, dict[Cell, float]]) -> None:
 
 
 def print_tables(records: dict[str, Records]) -> dict[str, object]:
-    """The tables; what is told of them."""
+    """The tables; the figures recorded."""
     first = partitions(3, records)
-    told: dict[str, object] = {"cells of table 3 that are equal": print_table(3, first)}
+    recorded: dict[str, object] = {"cells of table 3 that are equal": print_table(3, first)}
     print_order("The paper's printed tables", {a: printed_averages(a) for a in ALGORITHMS})
     for partner in PARTNERS:
         parts = {a: partitions(a, records, partner=partner) for a in (1, 2)}
@@ -161,12 +161,12 @@ def print_tables(records: dict[str, Records]) -> dict[str, object]:
             print_table(number, parts[number], f", merging with the {partner} group")
         average = {**{a: averages(parts[a]) for a in parts}, 3: averages(first)}
         print_order(f"Ours, merging with the {partner} group", average)
-        told[f"{partner}: cells with algorithms 2, 3 or 1, 2 out of order, and that rise with t"] = [
+        recorded[f"{partner}: cells with algorithms 2, 3 or 1, 2 out of order, and that rise with t"] = [
             len(out_of_order(average[3], average[2])),
             len(out_of_order(average[2], average[1])),
             sum(len(rising(values)) for values in average.values()),
         ]
-    return told
+    return recorded
 
 
 def normalised_sse(part: shoal.Partition, raw: np.ndarray) -> float:
@@ -177,7 +177,7 @@ def normalised_sse(part: shoal.Partition, raw: np.ndarray) -> float:
 
 def print_losses(records: dict[str, Records]) -> dict[str, dict[str, list[float]]]:
     """Losses by confidential column and t: those of the three algorithms and of the refined partition."""
-    told: dict[str, dict[str, list[float]]] = {column: {} for column in COLUMNS.values()}
+    recorded: dict[str, dict[str, list[float]]] = {column: {} for column in COLUMNS.values()}
     print("\nInformation loss of the quasi-identifiers, 100 SSE/SST, k = 2; refined: default budget, seed 1")
     for name, column in COLUMNS.items():
         for t in TS:
@@ -191,8 +191,8 @@ def print_losses(records: dict[str, Records]) -> dict[str, dict[str, list[float]
                 + " ".join(f"{loss:6.2f}" for loss in losses)
                 + f"   refined {refined.information_loss(x):6.2f} ({refined.n_groups} groups, {seconds:.1f} CPU s)"
             )
-            told[column][f"{t}"] = [round(loss, 2) for loss in (*losses, refined.information_loss(x))]
-    return told
+            recorded[column][f"{t}"] = [round(loss, 2) for loss in (*losses, refined.information_loss(x))]
+    return recorded
 
 
 def surface(records: Records) -> list[dict[str, object]]:
@@ -287,11 +287,11 @@ def draw(specification: dict[str, object], path: Path) -> None:
 def main(arguments: list[str]) -> None:
     default = Path(__file__).parents[3] / "shared" / "data" / "census.csv"
     path = Path(arguments[0]) if arguments else default
-    told = print_tables({name: census(path, column, "range") for name, column in COLUMNS.items()})
+    recorded = print_tables({name: census(path, column, "range") for name, column in COLUMNS.items()})
     records = {name: census(path, column) for name, column in COLUMNS.items()}
-    told["losses of algorithms 1, 2, 3 and refined, k = 2"] = print_losses(records)
-    told["cells of figure 7 in which each algorithm is lowest"] = lowest(surface(records["MCD"]))
-    Path(__file__).with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    recorded["losses of algorithms 1, 2, 3 and refined, k = 2"] = print_losses(records)
+    recorded["cells of figure 7 in which each algorithm is lowest"] = lowest(surface(records["MCD"]))
+    Path(__file__).with_suffix(".json").write_text(json.dumps(recorded, indent=1) + "\n", encoding="utf-8")
     if len(arguments) > 1:
         specification = figures(records)
         print()

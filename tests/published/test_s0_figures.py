@@ -40,8 +40,8 @@ def text(project: Path) -> str:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_how_hard_each_method_is_to_tell_apart(name: str, figures: dict[str, Any], text: str) -> None:
-    told = figures["distinguished"][name]
-    cells = f"{told[RANKS]:.1f} | {told[VALUES]:.1f} | {told[PRODUCTS]:.1f} | {told[TREE]:.0f}"
+    recorded = figures["distinguished"][name]
+    cells = f"{recorded[RANKS]:.1f} | {recorded[VALUES]:.1f} | {recorded[PRODUCTS]:.1f} | {recorded[TREE]:.0f}"
     assert f"| {ROWS[name]} | {cells} |" in text
     law, sample = figures["nothing to tell"]
     assert f"| nothing to tell: true law / independent sample | | {law} / {sample} | {law} / {sample} |" in text
@@ -91,8 +91,13 @@ def test_moments_about_zero(figures: dict[str, Any], text: str) -> None:
 
 @pytest.mark.parametrize("name", MIXED)
 def test_mixed_thyroid(name: str, figures: dict[str, Any], text: str) -> None:
-    told = figures["mixed"]["distinguished"]
-    cells = " | ".join(f"{told[name][f'{scale}, order {order}']:.1f}" for scale in ("rank", "raw") for order in (2, 3))
-    assert f"| {MIXED[name]} | {cells} |" in text
-    ratios = ", ".join(f"{told['Synthetic'][RANKS] / told[one][RANKS]:.1f}" for one in (HYBRID, DEFAULT))
-    assert f"| {ratios} |" in text
+    facts = figures["mixed"]["distinguished"]
+    models = [f"{scale}, order {order}" for scale in ("rank", "raw") for order in (2, 3)]
+    assert f"| {MIXED[name]} | {' | '.join(f'{facts[name][model]:.1f}' for model in models)} |" in text
+    factors = [
+        ", ".join(f"{facts['Synthetic'][model] / facts[one][model]:.1f}" for one in (HYBRID, DEFAULT))
+        for model in models
+    ]
+    assert f"| Synthetic over Hybrid (six groups, default) | 5.71 | {' | '.join(factors)} |" in text
+    weak, more = facts["Synthetic"]["raw, order 2"], facts["Hybrid, 16"]["raw, order 2"]
+    assert f"help a little (16: {more:.1f}, a factor of {weak / more:.1f})" in text
