@@ -29,13 +29,13 @@
 #pragma once
 #include <map>
 #include <numeric>
-#include <tuple>
 
 #include "core/progress.hpp"
 #include "generalisation/classing.hpp"
 #include "generalisation/objective.hpp"
 #include "generalisation/population.hpp"
 #include "generalisation/recoding_table.hpp"
+#include "generalisation/smallest_classes.hpp"
 #include "generalisation/thinned.hpp"
 #include "requirement/requirement_check.hpp"
 
@@ -255,13 +255,13 @@ class FullDomain {
   // the ones that it adds least to the loss of; whether the node then is best.
   bool suppress_small(const Levels& node, const std::vector<char>& kept, std::int64_t dropped) {
     if (nobody_asks_) return false;
-    const auto order = by_size(node, kept);
+    const auto order = by_size(objective_, node, ids_, sizes_, kept);
     std::size_t most = 0;  // classes that may be suppressed
-    for (; most < order.size() && (dropped += std::get<0>(order[most])) <= most_; ++most) {
+    for (; most < order.size() && (dropped += order[most].size) <= most_; ++most) {
     }
     const auto without = [&](std::size_t count) {
       std::vector<char> left = kept;
-      for (std::size_t o = 0; o < count; ++o) left[std::get<2>(order[o])] = 0;
+      for (std::size_t o = 0; o < count; ++o) left[order[o].number] = 0;
       return left;
     };
     const auto loss = [&](std::size_t count) { return objective_.at(node, ids_, sizes_, without(count)); };
@@ -272,44 +272,15 @@ class FullDomain {
     return true;
   }
 
-  // Size, what suppressing it adds to the loss, and number of every class that is kept, in this order.
-  std::vector<std::tuple<std::int64_t, double, std::size_t>> by_size(const Levels& node, const std::vector<char>& kept) const {
-    std::vector<double> added(sizes_.size());
-    for (std::size_t r = 0; r < rows_.m; ++r)
-      added[static_cast<std::size_t>(ids_[r])] += static_cast<double>(rows_.counts[r]) * objective_.added(node, r);
-    std::vector<std::tuple<std::int64_t, double, std::size_t>> order;
-    for (std::size_t c = 0; c < sizes_.size(); ++c)
-      if (kept[c] && sizes_[c] > 0) order.emplace_back(sizes_[c], added[c], c);
-    std::sort(order.begin(), order.end());
-    return order;
-  }
-
-  // Suppress the smallest classes until classes over records, the average risk, is small enough; the records in them. What
-  // suffices at a node does above it: no more classes are left there when those are suppressed that were only made of it.
+  // Suppress the smallest classes until the average risk is small enough; the records in them. What suffices at a node does
+  // above it: no more classes are left there when those are suppressed that were only made of it.
   std::int64_t suppress_risky(const Levels& node, std::vector<char>& kept) const {
     if (average_ >= 1) return 0;
-    const auto order = by_size(node, kept);
-    std::int64_t records = 0, dropped = 0;
-    for (const auto& [size, added, c] : order) records += size;
-    for (std::size_t o = 0; o < order.size(); ++o) {
-      if (static_cast<double>(order.size() - o) <= average_ * static_cast<double>(records - dropped) / kRounding) break;
-      kept[std::get<2>(order[o])] = 0;
-      dropped += std::get<0>(order[o]);
-    }
+    const auto order = by_size(objective_, node, ids_, sizes_, kept);
+    const std::size_t risky = too_risky(order, average_ / kRounding);
+    std::int64_t dropped = 0;
+    for (std::size_t o = 0; o < risky; ++o) kept[order[o].number] = 0, dropped += order[o].size;
     return dropped;
-  }
-
-  // The least number from `low` on of which something holds that holds of all above it, and of `high`.
-  template <class Holds>
-  static std::size_t least_of(std::size_t low, std::size_t high, const Holds& holds) {
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      if (holds(middle))
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return high;
   }
 
   static std::int32_t sum(const Levels& node) { return std::accumulate(node.begin(), node.end(), std::int32_t{0}); }

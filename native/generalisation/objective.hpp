@@ -16,6 +16,7 @@
 // there are no more than combinations of labels, p of them: both measures are 1 / p at least.
 #pragma once
 #include <functional>
+#include <numeric>
 
 #include "core/elementary.hpp"
 #include "generalisation/hierarchies.hpp"
@@ -83,8 +84,14 @@ class Objective {
     return {sum};
   }
 
-  // By how much one record of a combination adds to the sum of losses when it is dropped.
-  double added(const Levels& node, std::size_t r) const { return of_classes() ? 0.0 : loss(node, r, false) - loss(node, r, true); }
+  // By how much every class adds to the loss when it is dropped; chained, when all that are no larger are.
+  std::vector<double> added(const Levels& node, const std::vector<std::int32_t>& ids, const std::vector<std::int64_t>& sizes) const {
+    std::vector<double> more(sizes.size(), 0.0);
+    if (aggregate_ == Aggregate::kChained) return added_among(node, ids, sizes);
+    for (std::size_t r = 0; !of_classes() && r < rows_.m; ++r)
+      more[static_cast<std::size_t>(ids[r])] += static_cast<double>(rows_.counts[r]) * (loss(node, r, false) - loss(node, r, true));
+    return more;
+  }
 
  private:
   bool summed() const { return aggregate_ == Aggregate::kMean || aggregate_ == Aggregate::kChained; }
@@ -116,6 +123,26 @@ class Objective {
         if (records > 0) sum += dropped_[j][0] * records * logarithm(dropped / records);
     }
     return sum;
+  }
+
+  // But for a constant: the rarer its labels among the records of classes no larger, the more a class adds.
+  std::vector<double> added_among(const Levels& node, const std::vector<std::int32_t>& ids, const std::vector<std::int64_t>& sizes) const {
+    const auto size = [&](std::size_t r) { return sizes[static_cast<std::size_t>(ids[r])]; };
+    std::vector<std::size_t> order(rows_.m);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) < size(b); });
+    std::vector<double> more(sizes.size(), 0.0);
+    for (std::size_t j = 0; j < node.size(); ++j) {
+      std::vector<double> with(static_cast<std::size_t>(hierarchies_.leaves(j)), 0.0);
+      const auto label = [&](std::size_t r) { return static_cast<std::size_t>(hierarchies_.label(j, node[j], rows_.row(r)[j])); };
+      for (std::size_t begin = 0, end = 0; begin < rows_.m; begin = end) {
+        for (; end < rows_.m && size(order[end]) == size(order[begin]); ++end) with[label(order[end])] += static_cast<double>(rows_.counts[order[end]]);
+        for (std::size_t o = begin; o < end; ++o)
+          if (const auto count = static_cast<double>(rows_.counts[order[o]]); count > 0)
+            more[static_cast<std::size_t>(ids[order[o]])] -= count * dropped_[j][0] * logarithm(with[label(order[o])]);
+      }
+    }
+    return more;
   }
 
   double of(const std::vector<std::int64_t>& sizes, const std::vector<char>& kept) const {

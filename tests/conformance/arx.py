@@ -290,9 +290,9 @@ def run(models: str, aimed: Aim, limit: float, confidential: str, levels: Levels
         levels=fixed,
     )
     change = mask.apply(table.records, quasi, np.random.default_rng(0))
-    found = tuple(change.details["levels"][name] for name in quasi)
-    recoded = Recoded(wanted.rows, quasi, found, np.empty(0), change.details)
-    return Recoded(wanted.rows, quasi, found, kept_of(recoded, change.records), change.details)
+    best = tuple(change.details["levels"][name] for name in quasi)
+    recoded = Recoded(wanted.rows, quasi, best, np.empty(0), change.details)
+    return Recoded(wanted.rows, quasi, best, kept_of(recoded, change.records), change.details)
 
 
 def kept_of(recoded: Recoded, released: Any) -> np.ndarray:
@@ -347,8 +347,8 @@ def entropies(recoded: Recoded, monotone: bool) -> list[float]:
     for leaves, labels in zip(recoded.labels([0] * len(recoded.quasi)), recoded.labels()):
         loss = np.log2(np.bincount(labels)[labels] / np.bincount(leaves)[leaves]).sum()
         if not monotone and not recoded.kept.all():
-            gone = labels[~recoded.kept]
-            loss += np.log2(len(gone) / np.bincount(gone)[gone]).sum()
+            removed = labels[~recoded.kept]
+            loss += np.log2(len(removed) / np.bincount(removed)[removed]).sum()
         out.append(float(loss))
     return out
 

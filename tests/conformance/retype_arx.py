@@ -48,11 +48,11 @@ def write(name: str, head: list[str], rows: list[list[object]]) -> None:
 
 def cases(source: str) -> Iterator[tuple[int, str, str, list[str]]]:
     """Line, kind, `yes` where the columns are weighted, and arguments of every test case."""
-    plain = re.sub(r"/\*.*?\*/", lambda found: "\n" * found.group().count("\n"), source, flags=re.S)
+    plain = re.sub(r"/\*.*?\*/", lambda case: "\n" * case.group().count("\n"), source, flags=re.S)
     plain = re.sub(r"(?m)^\s*//.*$", "", plain)
-    for found in re.finditer(r"(weight\()?new ARX(\w*)TestCase\s*\(", plain):
-        words = arguments(plain, found.end())
-        yield plain.count("\n", 0, found.start()) + 1, found.group(2), "yes" if found.group(1) else "", words
+    for case in re.finditer(r"(weight\()?new ARX(\w*)TestCase\s*\(", plain):
+        words = arguments(plain, case.end())
+        yield plain.count("\n", 0, case.start()) + 1, case.group(2), "yes" if case.group(1) else "", words
 
 
 def arguments(text: str, start: int) -> list[str]:

@@ -82,7 +82,9 @@ def verdict(case) -> str:
         return of_ages(case)
     weighted, limit = case["weighted"] == "yes", float(case["limit"])
     aimed, asked = aim(case["quality"], weighted), (case["models"], case["confidential"])
-    ours = recoded(asked[0], aimed, limit, asked[1])
+    # A fit to every node takes minutes: for these the question is whether ARX's node is allowed, which decides
+    node = levels_of(case["levels"]) if "PopulationUniqueness" in case["models"] else None
+    ours = recoded(asked[0], aimed, limit, asked[1], node)
     if not case["levels"]:
         return "equal" if ours is None else "better"
     theirs, loss = losses_of(case["loss"]), None
@@ -209,5 +211,5 @@ def test_risks_of_records():
 def test_uniques_of_the_population(line, share, estimate):
     """TestRiskMetrics.java: ARX chooses a model by a rule; ours gives the highest of three, and all three beside it."""
     records = microdata("", "", (), ordered=False).records
-    found = shoal.PopulationUniques(population=round(len(records) / share)).measure(records, records)
-    assert found.value >= estimate and (share < 1 or int(found.value * 10000) == int(estimate * 10000))
+    estimated = shoal.PopulationUniques(population=round(len(records) / share)).measure(records, records)
+    assert estimated.value >= estimate and (share < 1 or int(estimated.value * 10000) == int(estimate * 10000))

@@ -69,7 +69,7 @@ def test_the_average_risk_is_kept_by_dropping_the_smallest_classes(rows, average
 
 
 def test_by_hand_the_rank_spares_the_column_that_loses_most():
-    """Uniting a with b costs 1/5, u with v 1/3, all of c2 1: the mean takes one column as far as it goes, the rank none."""
+    """Uniting a with b costs 1/5, u with v 1/3, and p with q 1, which neither takes; heavy columns give way last."""
     table = [("a", "u", "p"), ("b", "u", "q"), ("a", "v", "q"), ("b", "v", "p")] * 2
     assert run(table, k=4).details["levels"] == {"c0": 1, "c1": 1, "c2": 0}
     heavy = run(table, weights=(1.0, 4.0, 1.0), k=4, aggregate="rank").details

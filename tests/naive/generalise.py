@@ -54,7 +54,7 @@ def least_by(rows, paths, k, limit, aggregate, gs_factor=0.5, average=1.0):
     Where the classes over the records that are left exceed `average`, the smallest are dropped, of equal ones those
     first that this costs least.
     """
-    w, s, n, found = min(1.0, 2 - 2 * gs_factor), min(1.0, 2 * gs_factor), len(rows), []
+    w, s, n, losses = min(1.0, 2 - 2 * gs_factor), min(1.0, 2 * gs_factor), len(rows), []
     for levels in product(*(range(len(next(iter(p.values())))) for p in paths)):
         labels = [tuple(paths[j][leaf][levels[j]] for j, leaf in enumerate(row)) for row in rows]
         left = {label: labels.count(label) for label in labels if labels.count(label) >= k}
@@ -65,13 +65,13 @@ def least_by(rows, paths, k, limit, aggregate, gs_factor=0.5, average=1.0):
             continue
         columns = [sum(cost[label][j][label not in left] for label in labels) / n for j in range(len(paths))]
         if aggregate in ("chained-entropy", "discernibility", "average-class-size"):
-            found.append(of_table(rows, labels, left, aggregate, w, s))
+            losses.append(of_table(rows, labels, left, aggregate, w, s))
         elif aggregate == "rank":
-            found.append(sorted(columns, reverse=True))
+            losses.append(sorted(columns, reverse=True))
         else:
             q = len(columns)
-            found.append(prod(1 + x for x in columns) ** (1 / q) - 1 if aggregate != "mean" else sum(columns) / q)
-    return min(found)
+            losses.append(prod(1 + x for x in columns) ** (1 / q) - 1 if aggregate != "mean" else sum(columns) / q)
+    return min(losses)
 
 
 def one_cell(paths, j, label, level, w, s):
@@ -82,14 +82,14 @@ def one_cell(paths, j, label, level, w, s):
 
 
 def of_table(rows, labels, left, aggregate, w, s):
-    n, gone = len(rows), [label for label in labels if label not in left]
+    n, removed = len(rows), [label for label in labels if label not in left]
     if aggregate == "average-class-size":
-        return 1 / (len(left) + bool(gone))
+        return 1 / (len(left) + bool(removed))
     if aggregate == "discernibility":
         shares = [(labels.count(label) / n, label in left) for label in labels]
         return sum(w * c if stays else c + s * (1 - c) for c, stays in shares) / n
     total = 0
-    for leaves, column, dropped in zip(zip(*rows), zip(*labels), zip(*gone) if gone else [()] * len(rows[0])):
+    for leaves, column, dropped in zip(zip(*rows), zip(*labels), zip(*removed) if removed else [()] * len(rows[0])):
         total += sum(log(column.count(label) / leaves.count(leaf)) for leaf, label in zip(leaves, column))
         total += sum(log(len(dropped) / dropped.count(label)) for label in dropped)
     return total / (n * len(rows[0]) * log(n)) / 2

@@ -58,18 +58,18 @@ class Generalise(Mask):
         v leaves loses (u - 1) / (v - 1) (Xu et al. 2006). `precision`: a cell at level l of h loses l / h (Sweeney
         2002). `entropy`: a cell whose label N of the n records bear, and whose value f bear, loses log(N / f) / log n
         (Gionis & Tassa 2009). Every cell of a dropped record loses 1; columns count by their weight. In full-domain
-        search also `chained-entropy`, where a dropped cell loses what its label does and log(D / d) / log n for the d of the
-        D dropped records that have it, over 2; `discernibility`, the share of the records that a record cannot be told from, which for a dropped one
-        is all of them (Bayardo & Agrawal 2005), and `average-class-size`, the size of the average class as a share of the
-        records, the dropped ones making one more class (LeFevre et al. 2006).
+        search also `discernibility`, the share of the records that a record cannot be told from, all for a dropped one
+        (Bayardo & Agrawal 2005); `average-class-size`, the size of the average class as a share of the records, where
+        the dropped ones make one more class (LeFevre et al. 2006); and `chained-entropy`, where a dropped cell loses
+        what its label does and log(D / d) / log n, d of the D dropped records having the label, all over 2.
     aggregate
-        For full-domain search: how the losses of the columns are taken together. `mean`; `geometric-mean`, that of 1 and
-        the loss, which one column that loses much raises less; `rank`, which compares the greatest first, then the next
-        greatest, so that no column loses more than it must.
+        For full-domain search: how the losses of the columns are taken together. `mean`; `geometric-mean`, that of 1
+        and the loss, which one column that loses much raises less; `rank`, which compares the greatest first, then the
+        next greatest, so that no column loses more than it must.
     gs_factor
-        For full-domain search: what dropping costs beside generalising. At 0.5 a dropped cell loses 1 and a released one
-        what its label loses. Below, a dropped cell loses what its label would have and 2 gs_factor of the rest, so that
-        at 0 dropping is free. Above, a released cell counts 2 - 2 gs_factor, so that at 1 generalising is free.
+        For full-domain search: what dropping costs beside generalising. At 0.5 a dropped cell loses 1 and a released
+        one what its label loses. Below, a dropped cell loses what its label would have and 2 gs_factor of the rest, so
+        that at 0 dropping is free. Above, a released cell counts 2 - 2 gs_factor, so that at 1 generalising is free.
     target
         A column that the release is to tell of, as for a classifier that learns from it. Each of the step's columns
         then counts by the share of the target's variance that it explains, too, and a cell loses the mean of its `ncp`,

@@ -4,8 +4,8 @@ A cell that is released loses w times what its label loses; one that is dropped 
 and s of the rest of the cell. A generalisation-suppression factor f sets both, as in ARX: w = min(1, 2 - 2 f) and
 s = min(1, 2 f). By `ncp` a label of u of the v leaves then loses w (u - 1) / (v - w).
 
-`chained-entropy` charges a dropped cell for its label, and for hiding the label among the dropped records: log(D / d) where
-d of these D have it, over log n (non-uniform entropy as ARX reckons it). Half of the mean is reported, to be 1 at most.
+`chained-entropy` charges a dropped cell for its label, and for hiding the label among the dropped records: log(D / d)
+where d of these D have it, over log n (non-uniform entropy as ARX reckons it). Half of the mean is reported, 1 at most.
 
 Two objectives look at classes alone. `discernibility` (Bayardo & Agrawal 2005, over the square of the n records): a
 record in a class of c loses w c / n, and where it is dropped c / n and s of the rest. `average-class-size` (LeFevre et
@@ -21,6 +21,7 @@ from shoal.kernels.elementary import expm1, log
 from shoal.kernels.generalisation import Ladder
 from shoal.mask._generalisation.task import Column, Loss, Recoding, Task
 from shoal.table.prelude import Floats
+from shoal.vocabulary.prelude import Facts, OfOriginal
 
 OfColumns = Literal["mean", "geometric-mean", "rank"]
 OfTable = Literal["chained-entropy", "discernibility", "average-class-size"]
@@ -96,13 +97,15 @@ class Objective:
             weight /= max(column.weight for column in task.columns)
         return loss * scale * weight, lost * weight
 
-    def of_columns(self, task: Task, recoding: Recoding) -> dict[str, float]:
-        """Mean loss of a cell of each column, times its weight."""
+    def facts(self, task: Task, recoding: Recoding) -> Facts:
+        """Mean loss of a cell of each column, times its weight, where the objective is made of these."""
+        if self.plain or not self.of_cells:
+            return {}
         means = {}
         for column, levels in zip(task.columns, recoding.levels.T):
             released, lost = (loss[levels - column.levels[0], column.leaves] for loss in self._cells(task, column))
             means[column.variable.name] = task.mean(np.where(recoding.labels >= 0, released, lost))
-        return means
+        return {"losses of the columns": OfOriginal(means)}
 
     def of_total(self, task: Task, total: float) -> float:
         """Loss in [0, 1], by rank that of the column that loses most, from the first number of the kernel's."""

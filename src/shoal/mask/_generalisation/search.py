@@ -51,17 +51,7 @@ def full_domain(
     objective: Objective,
 ) -> Recoding:
     """The node of the lattice that loses least. Raises Refused if no node is allowed."""
-
-    by_class = required.of_people if task.apart is None else ()
-    table, people = task.with_ladders(objective.ladders(task)), list[People]()
-    if by_class:
-        table, people = task.with_people(table, [limits for _, limits in by_class])
-    known = [model for model, _ in by_class]
-    average = 1.0
-    if task.apart is None and not by_class and not len(required.check.bins):
-        known += [model for model, _ in required.of_risk]
-        average = min((largest for _, largest in required.of_risk), default=1.0)
-    models = [model for model in required.of_table if all(model is not other for other in known)]
+    table, people, average, models = _limits(task, required, task.with_ladders(objective.ladders(task)))
 
     def ask(levels: list[int], formed: Ints) -> int:
         few = required.broken_by_counts(_released(task, table, levels, formed), table.rows)
@@ -90,18 +80,35 @@ def full_domain(
             f"suppressed. Lower k or relax the requirements, raise suppression, or use recoding: local."
         )
     recoding = _at_node(task, table, best.levels, best.classes)
-    facts: dict[str, Fact] = {
+    facts = {
         "levels": OfOriginal({c.variable.name: level + c.levels[0] for c, level in zip(task.columns, best.levels)}),
         **_search_facts(task, most_nodes),
         "finished": OfOriginal(best.finished),
         "nodes looked at": Count(n=best.looked, unit="nodes"),
         "no full-domain recoding loses less than": Figure(value=objective.of_total(task, best.bound)),
+        **objective.facts(task, recoding),
     }
-    if objective.plain:
-        return replace(recoding, facts=facts)
-    if objective.of_cells:
-        facts["losses of the columns"] = OfOriginal(objective.of_columns(task, recoding))
-    return replace(recoding, facts=facts, loss=objective.of_total(task, best.loss))
+    loss = None if objective.plain else objective.of_total(task, best.loss)
+    return replace(recoding, facts=facts, loss=loss)
+
+
+def _limits(
+    task: Task, required: Requirements, table: RecodingTable
+) -> tuple[RecodingTable, list[People], float, list[PrivacyModel]]:
+    """The table with the people of populations, the limits on these, the largest average risk, and all other models."""
+    if task.apart is not None:
+        return table, [], 1.0, list(required.of_table)
+    if required.of_people:
+        table, people = task.with_people(table, [limits for _, limits in required.of_people])
+        return table, people, 1.0, _without(required.of_table, [model for model, _ in required.of_people])
+    if len(required.check.bins):
+        return table, [], 1.0, list(required.of_table)
+    average = min((largest for _, largest in required.of_risk), default=1.0)
+    return table, [], average, _without(required.of_table, [model for model, _ in required.of_risk])
+
+
+def _without(models: Sequence[PrivacyModel], known: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    return [model for model in models if all(model is not other for other in known)]
 
 
 def _released(task: Task, table: RecodingTable, levels: list[int], formed: Ints) -> Longs:
