@@ -53,8 +53,10 @@ def test_hybrid_is_the_hardest_to_tell_apart():
     exact = made["Hybrid"].details["largest relative error inside a group"]
     assert max(exact.values()) < 1e-9
     assert judged(shoal.Regressions(average="mean"), records, made["Hybrid"].records).value < 1e-9
+    # Table 3: order 3, Hybrid .6, HybridMicro 1.9, Noise 1.1, Synthetic 17.0, Micro 1.4. By medians: means hang on the
+    # few moments with several factors TSH (30 realisations of Hybrid: 5.3, Micro 5.1).
     third = {
-        name: judged(shoal.Moments(order=3, about="zero", average="mean"), records, change.records).value
+        name: judged(shoal.Moments(order=3, about="zero", average="median"), records, change.records).value
         for name, change in made.items()
     }
     assert min(third, key=third.get) == "Hybrid"
