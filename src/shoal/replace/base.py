@@ -17,7 +17,7 @@ class Replacement(ABC):
 
     @property
     def dealing(self) -> Dealing | None:
-        """The way in which columns are redistributed inside groups, for probabilistic k-anonymity; None if they are not."""
+        """The redistribution of columns inside groups, for probabilistic k-anonymity; None if they are not."""
         return None
 
     @property

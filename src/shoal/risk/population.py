@@ -50,7 +50,7 @@ class Lookalikes:
 
     @classmethod
     def joined(cls, parts: "Sequence[Lookalikes]") -> "Lookalikes":
-        """Lookalikes in a table, from those in its parts, each of which holds its classes whole; equal entries are united."""
+        """Lookalikes in a table, from those in parts that hold their classes whole; equal entries are united."""
         ones = [np.ones(len(part.sizes), dtype=np.int64) if part.records is None else part.records for part in parts]
         sizes, population = (np.concatenate([getattr(p, name) for p in parts]) for name in ("sizes", "population"))
         order = np.lexsort((population, sizes))

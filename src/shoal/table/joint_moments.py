@@ -60,7 +60,7 @@ class JointMoments:
 
     @classmethod
     def by_chunk(cls, x: Floats, rows: Longs) -> Self:
-        """Moments of records, shape (n, d), of a table held whole: the same, to the last digit, as of the table in parts.
+        """Moments of records, shape (n, d), of a table held whole: to the last digit those of the table in parts.
 
         `rows`, shape (n,): of each record, in the table that came in.
         """

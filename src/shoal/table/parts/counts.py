@@ -170,7 +170,7 @@ class CountedClasses:
 
     @cached_property
     def _members(self) -> Mapping[str, int]:
-        """Number of distinct cells of each column; the cells, and each record's class with their numbers, are left as tables."""
+        """Number of distinct cells of each column; leaves these cells, and each record's class, as tables."""
         self.sizes  # noqa: B018 - makes the table
         counts, joins, shown = {}, [f"JOIN classes AS c ON {self._same('c', self.names)}"], ["c.rowid AS class"]
         for name in self.columns:

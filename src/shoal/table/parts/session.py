@@ -47,7 +47,7 @@ def session(memory: int, spill: Path) -> Any:
 
 
 def workers_for(memory: int, wanted: int | None) -> int:
-    """Number of processes that work side by side: as many as asked for, or as there are processors, if their blocks fit."""
+    """Number of processes side by side: as many as asked for, or as there are processors, if their blocks fit."""
     fit = max((memory - memory // SHARE) // BYTES_A_BLOCK, 1)
     return min(wanted or len(os.sched_getaffinity(0)), fit)
 
