@@ -164,7 +164,7 @@ def test_the_last_value_under_differential_privacy_stays_noisy(tmp_path: Path) -
 def test_under_differential_privacy_no_figure_depends_on_the_original(tmp_path: Path) -> None:
     step = {"mask": "laplace", "columns": ["income"], "epsilon": 0.1, "bounds": {"income": [0, 1000]}}
     _, public, _ = published(people(), tmp_path, steps=[step])
-    assert public["of the original"].startswith("Nothing that depends on the original")
+    assert public["of the original"].startswith("Figures that depend on the original are left out")
     assert '"at most":' not in json.dumps([public["measures"], public["steps"], public["requirements"]])
     assert all(measure["original"] is None for measure in public["measures"])
 

@@ -116,7 +116,7 @@ def test_a_table_that_may_not_fit_whole_is_refused_with_the_ways_out(run, monkey
     Path("plan.yaml").write_text(PLAN + rule)
     status, _, err = run(*PROTECT, "--memory", "1GB")
     assert status == 2
-    assert "'t.parquet' may need 30,720 MB held whole, and 1,024 MB may be used. Allow more with --memory." in err
+    assert "'t.parquet' may need 30,720 MB held whole, of which 1,024 MB may be used. Allow more with --memory." in err
     assert ("Edit rules (constraints) are restored only in a whole table." if rule else "block_size: 100000") in err
     assert not Path("out").exists()
     assert run(*PROTECT, "--memory", "40GB")[0] == 0

@@ -25,7 +25,7 @@ from pydantic_core import CoreSchema, core_schema
 from shoal.plan.lines import plain
 from shoal.plan.steps import STEPS, SmallStrata, Step, Unit
 from shoal.privacy.base import PrivacyModel
-from shoal.privacy.gate import BOUNDS, Gate
+from shoal.privacy.gate import BOUNDS, bound_on
 from shoal.vocabulary.errors import InputError, Mistake, ParameterError, PlanError, quoted, unknown
 from shoal.vocabulary.registry import Entry, Spec, build, registered, spec_of
 
@@ -115,8 +115,7 @@ def read_requirement(item: Any) -> PrivacyModel:
     kind, spec = _one_kind(item, ("privacy", "risk", "utility"))
     if kind == "privacy":
         return cast(PrivacyModel, build(kind, spec))
-    bounds = {name: spec.pop(word) for word, name in BOUNDS.items() if word in spec}
-    return Gate(measure=build(kind, spec), **bounds)
+    return bound_on(kind, spec)
 
 
 def read_step(item: Any, columns: Collection[str] | None) -> Step:

@@ -15,7 +15,7 @@ from shoal.judges.prelude import Finding, MissingCells, TablePair, Verdict
 from shoal.privacy.base import PrivacyModel
 from shoal.vocabulary.parameters import Method
 from shoal.vocabulary.prelude import NoFigure, ParameterError, Setting, in_digits
-from shoal.vocabulary.registry import Spec, build, spec_of
+from shoal.vocabulary.registry import Spec, build, entry, spec_of
 
 BOUNDS = {"at most": "at_most", "at least": "at_least"}
 """Names of the bounds in a plan, and the parameters that hold them."""
@@ -44,10 +44,7 @@ class Gate(PrivacyModel):
         bounds = [bound for bound in (self.at_most, self.at_least) if bound is not None]
         number = len(bounds) == 1 and isinstance(bounds[0], (int, float)) and not isinstance(bounds[0], bool)
         if not number or not math.isfinite(bounds[0]):
-            raise ParameterError(
-                f"{self.measure.method_name}: a requirement needs a finite number, 'at most' or 'at least', as in "
-                f"{{{self.measure.method_kind}: {self.measure.method_name}, at most: 0.05}}."
-            )
+            raise ParameterError(_bound_needed(self.measure.method_kind, self.measure.method_name))
 
     @property
     def method_name(self) -> str:  # type: ignore[override] # that of the measure given, where a class has one for all
@@ -171,8 +168,22 @@ def requirement(item: Any) -> PrivacyModel:
         return item
     if kind is None:
         return cast(PrivacyModel, build("privacy", item))
+    return bound_on(kind, spec)
+
+
+def bound_on(kind: str, spec: Spec) -> Gate:
+    """A measure of a kind, risk or utility, with a bound on its figure, from the keys of a plan."""
     bounds = {name: spec.pop(word) for word, name in BOUNDS.items() if word in spec}
+    if not bounds and isinstance(spec[kind], str):  # said first, for a bound spelled otherwise is no parameter either
+        raise ParameterError(_bound_needed(kind, entry(kind, spec[kind]).name))
     return Gate(measure=build(kind, spec), **bounds)
+
+
+def _bound_needed(kind: str, name: str) -> str:
+    return (
+        f"{name}: a requirement needs a finite number, 'at most' or 'at least', as in "
+        f"{{{kind}: {name}, at most: 0.05}}."
+    )
 
 
 Required = Annotated[PrivacyModel, BeforeValidator(requirement, json_schema_input_type=str | Spec), Method("privacy")]
