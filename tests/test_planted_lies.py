@@ -212,7 +212,7 @@ def test_only_a_release_is_overwritten(tmp_path: Path) -> None:
     thesis.parent.mkdir()
     thesis.write_text("years of work")
     release = shoal.protect(people(), {**PLAN, "columns": {"a": "other", "b": "other"}, "requirements": []}, seed=1)
-    with pytest.raises(FileError, match="no release, which is never replaced"):
+    with pytest.raises(FileError, match="holds something that is not a release"):
         release.write(thesis.parent, overwrite=True, unproved=True)
     assert thesis.read_text() == "years of work"
     release.write(release.write(tmp_path / "out", unproved=True), overwrite=True, unproved=True)

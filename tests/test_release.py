@@ -240,7 +240,7 @@ def test_audit_catches_a_planted_lie(tmp_path: Path) -> None:
 def test_an_occupied_directory_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     release = shoal.protect(people(), plan(), seed=1)
-    with pytest.raises(FileError, match="no release, which is never replaced"):
+    with pytest.raises(FileError, match="holds something that is not a release"):
         release.write(tmp_path)
     assert files_of(tmp_path) == {"thesis.txt": b"mine"}
 

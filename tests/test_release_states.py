@@ -145,7 +145,7 @@ def test_processes_that_write_to_one_place_leave_one_whole_release(tmp_path: Pat
     assert any(process.returncode == 0 for process in running), errors
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     seeds = [seed for seed in (1, 2) if f'"seed": {seed},' in (tmp_path / "out" / RECORD).read_text()]
-    shoal.protect(FRAME, PLAN, seed=seeds[0]).write(tmp_path / "again")
+    subprocess.run([sys.executable, "-c", PROGRAM, str(seeds[0]), str(tmp_path / "again")], env=environment, check=True)
     one, other = (contents(tmp_path / name) for name in ("out", "again"))
     assert {name: one[name] for name in one if name != RECORD.as_posix()} == {
         name: other[name] for name in other if name != RECORD.as_posix()

@@ -103,7 +103,9 @@ def test_a_plan_gives_itself_back() -> None:
         ({"risk": "individual-risk", "at most": "low"}, "a requirement needs a finite number"),
         ({"risk": "individual-risk", "at most": 0.1, "at least": 0}, "a requirement needs a finite number"),
         ({"risk": "individual-risks", "at most": 0.1}, "did you mean 'individual-risk'"),
-        ({"risk": "individual-risk", "at_most": 0.1}, "Unknown parameter of individual-risk 'at_most'"),
+        ({"risk": "individual-risk", "at_most": 0.1}, "as in {risk: individual-risk, at most: 0.05}"),
+        ({"risk": "individual-risk", "at most": 0.1, "limit": 1}, "Unknown parameter of individual-risk 'limit'"),
+        ({"risk": "individual-risks", "at_most": 0.1}, "did you mean 'individual-risk'"),
         ({"partition": "mdav"}, "exactly one of the keys 'privacy', 'risk', 'utility'"),
     ],
 )
