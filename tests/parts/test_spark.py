@@ -94,6 +94,8 @@ def small_work(monkeypatch):
     monkeypatch.setattr("shoal.table.parts.source.CHUNK", 3_000)
     monkeypatch.setattr("shoal.table.parts.dealing.SAMPLE", 1_000)
     monkeypatch.setattr("shoal.proof.sampled.SAMPLE", 1_000)
+    monkeypatch.setattr("shoal.proof.given_away.FIRST", 500)
+    monkeypatch.setattr("shoal.proof.given_away.LOOKED_AT", 1_000)
 
 
 def bytes_of(out: Path) -> dict[str, bytes]:
