@@ -18,6 +18,6 @@ def test_the_size_says_how_missing_cells_were_read():
     spec = {"town": {"role": "quasi-identifier", "missing": "keep"}}
     blank, whole = (shoal.Microdata.of(frame, spec) for frame in (table, table.iloc[:3]))
     assert shoal.ClassSize().measure(blank, blank).sentence == (
-        "2 records share their quasi-identifiers on average, a missing cell matching only a missing cell."
+        "The average equivalence class has size 2, a missing cell matching only a missing cell."
     )
-    assert shoal.ClassSize().measure(whole, whole).sentence == "3 records share their quasi-identifiers on average."
+    assert shoal.ClassSize().measure(whole, whole).sentence == "The average equivalence class has size 3."

@@ -38,7 +38,7 @@ class ClassSize(UtilityMeasure):
             raise NoFigure("The released table has no records.")
         if self.kind == "average":
             value = float(sizes.mean()) / self.k
-            whole = f"{in_digits(sizes.mean())} records share their quasi-identifiers on average"
+            whole = f"The average equivalence class has size {in_digits(sizes.mean())}"
             if not pair.released.complete_in(pair.released.quasi_identifiers):
                 whole += ", a missing cell matching only a missing cell"
             return self.finding(
