@@ -1,4 +1,4 @@
-"""What a full-domain search loses least of: what cells lose, the columns taken together, and the price of dropping.
+"""Objectives of full-domain search: the loss of a cell, how columns are combined, and the price of dropping.
 
 A cell that is released loses w times what its label loses; one that is dropped loses what its label would have lost
 and s of the rest of the cell. A generalisation-suppression factor f sets both, as in ARX: w = min(1, 2 - 2 f) and
@@ -34,7 +34,7 @@ BALANCED = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """What is to be least; of classes, no cell counts."""
+    """The loss that a search minimises; one of class sizes counts no cells."""
 
     cells: Loss = "ncp"
     aggregate: OfColumns | OfTable = "mean"
