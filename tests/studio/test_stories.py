@@ -397,9 +397,7 @@ def test_an_action_is_followed_by_a_look_at_once(browser: Any, studio: Running) 
         with page.expect_response("**/api/state"):
             page.clock.run_for(2600)  # the next look is as far away as it can be
         page.click(".top >> text=Undo")
-        while studio.ask("state")[1]["redo"] is None:
-            time.sleep(0.02)
-        time.sleep(0.3)  # the page hears of it
+        page.wait_for_selector(".top button[aria-disabled=false]:has-text('Redo')")  # the page has heard of it
         with page.expect_response("**/api/state"):
             page.clock.run_for(200)
     studio.act("redo")

@@ -7,6 +7,7 @@ const SOON = 150, SELDOM = 2500; // milliseconds between two looks, while someth
 export const store = { state: null, facts: null, methods: null, unreachable: '', said: '', awaits: false };
 const listeners = new Set();
 let sending = 0;
+let begun = 0; // actions so far
 let key = null;
 let next = null; // the timer of the next look
 
@@ -71,6 +72,7 @@ export function act(name, given = {}) {
 // One action; while its answer is awaited no look at the state overwrites what the person types.
 async function send(name, given = {}) {
   sending += 1;
+  begun += 1;
   store.said = '';
   try {
     await take(await ask('do', { do: name, with: given, edition: store.state?.edition ?? 0 }));
@@ -108,11 +110,13 @@ export function say(sentence) {
   tell();
 }
 
+// A state asked for before an action began says nothing of it, and is left.
 async function look() {
+  const asked = begun;
   try {
     if (!isSending()) {
       const state = await ask('state', { since: store.state?.version });
-      if (!isSending()) await take(state);
+      if (begun === asked) await take(state);
     }
     if (store.unreachable) {
       store.unreachable = '';
@@ -124,7 +128,7 @@ async function look() {
       tell();
     }
   }
-  lookIn(store.state?.job ? SOON : SELDOM);
+  lookIn(store.state?.job || begun > asked ? SOON : SELDOM);
 }
 
 function lookIn(pause) {
