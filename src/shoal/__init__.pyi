@@ -131,6 +131,7 @@ from shoal.utility.eigenvalues import Eigenvalues as Eigenvalues
 from shoal.utility.gini import Gini as Gini
 from shoal.utility.il1s import IL1s as IL1s
 from shoal.utility.inconsistencies import Inconsistencies as Inconsistencies
+from shoal.utility.information_kept import InformationKept as InformationKept
 from shoal.utility.k_marginal import KMarginal as KMarginal
 from shoal.utility.label_loss import LabelLoss as LabelLoss
 from shoal.utility.lower_bound import LowerBound as LowerBound
