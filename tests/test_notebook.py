@@ -138,8 +138,8 @@ def test_a_limit_on_any_measure_leaves_a_map() -> None:
     """What is limited stands on the axes, if it is known of the table as it came; else what readers know best."""
     for limits, risk, loss in (
         ([{"utility": "il1s", "at most": 100}], "Prosecutor", "Absolute change"),
-        ([{"utility": "class-size", "at most": 100}], "Prosecutor", "squared error"),
-        ([{"risk": "marketer", "at most": 1}], "Marketer", "squared error"),
+        ([{"utility": "class-size", "at most": 100}], "Prosecutor", "Information kept"),
+        ([{"risk": "marketer", "at most": 1}], "Marketer", "Information kept"),
     ):
         requirements = [*PLAN["requirements"], *limits]
         chart = shoal.protect(FRAME, {**PLAN, "requirements": requirements}, seed=1).plot().to_dict()

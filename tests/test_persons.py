@@ -88,7 +88,7 @@ def test_it_is_said_before_anything_else(
     page = (tmp_path / "out/private/report.html").read_text()
     card = page[page.index('<div class="decision') : page.index('<dl class="headlines">')]
     assert 'class="decision open"' in card
-    assert re.findall(r"<p>(.*?)</p>", card)[0] == sentence.replace("'", "&#39;")
+    assert re.findall(r"<dd>(.*?)</dd>", card)[0] == sentence.replace("'", "&#39;")
 
 
 def test_the_public_is_told_in_a_band_that_nobody_moves(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def check_what_they_declare(content: Any) -> None:
     assert any("Share of records alone: 0" in statement.text for statement in linkability.statements)
     made_anew: Any = {**content, "made anew": ["age", "size"]}
     without = [one for one in content["measures"] if not one["of_made_up"]]
-    attacked = "no attack on made-up records was measured"
+    attacked = "No attack on made-up records was measured"
     assert attacked not in " ".join(decision(made_anew).sentences)
     assert attacked in " ".join(decision({**made_anew, "measures": without}).sentences)
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.report.decision import decision
+from shoal.report.decision import Decision, decision
+from shoal.report.unchanged import BESIDE
 from shoal.vocabulary.registry import registered
 
 K5 = {
@@ -40,6 +41,7 @@ SHARE = {
     "prominence": 0,
     "headline": "",
     "unchanged": None,
+    "by_column": None,
 }
 PROSECUTOR = {
     "measure": "prosecutor",
@@ -57,6 +59,17 @@ INTERVAL = {
     "title": "Interval disclosure",
     "value": 0.836,
     "prominence": 0,
+}
+KEPT = {
+    **PROSECUTOR,
+    "kind": "utility",
+    "measure": "kept",
+    "title": "Information kept",
+    "value": 0.5,
+    "better": "higher",
+    "unchanged": 1.0,
+    "by_column": {"a": 0.25, "b": 1.0},
+    "headline": ", mean over the columns",
 }
 LOSS = {**PROSECUTOR, "measure": "sse", "kind": "utility", "title": "Loss by SSE", "value": 2.4, "limits": [0.0, None]}
 
@@ -77,7 +90,8 @@ def limit(measure: dict[str, Any], at_most: float, *, holds: bool = True) -> dic
 
 
 def content(*requirements: dict[str, Any], measures: tuple[dict[str, Any], ...] = (PROSECUTOR, LOSS)) -> dict[str, Any]:
-    column = {"name": "a", "role": "other", "missing": 2, "original": {"missing": 0, "changed": 0.5}}
+    before = {"missing": 0, "changed": 0.5, "distinct": 4, "mean": None, "spread": None}
+    column = {"name": "a", "role": "other", "missing": 2, "distinct": 3, "original": before}
     return {
         "requirements": list(requirements),
         "measures": list(measures),
@@ -88,9 +102,14 @@ def content(*requirements: dict[str, Any], measures: tuple[dict[str, Any], ...] 
         "made anew": [],
         "singled out": [],
         "of records": [],
+        "not released": [],
         "private": None,
         "proved": True,
     }
+
+
+def to_decide(head: Decision) -> tuple[str, ...]:
+    return {point.label: point.sentences for point in head.points}["To decide"]
 
 
 def test_green_needs_limits_on_identity_risk_and_loss() -> None:
@@ -106,10 +125,13 @@ def test_proved_beside_values_that_can_be_guessed_does_not_look_safe() -> None:
     limits = (K5, limit(PROSECUTOR, 0.2), limit(LOSS, 5.0))
     head = decision(content(*limits, measures=(PROSECUTOR, INTERVAL, LOSS)))
     assert head.status == "open"
-    assert head.sentences == (
-        "Proved on the table as it is written: 5-anonymity; Prosecutor risk at most 0.2; Loss by SSE at most 5.0; but "
-        "the highest measured risk without a limit is 83.6 % (Interval disclosure).",
-    )
+    assert head.heading == "Proved as far as the plan asks; to decide: a risk of 83.6 %"
+    assert {point.label: point.sentences for point in head.points} == {
+        "Promised and proved": (
+            "5-anonymity; Prosecutor risk at most 0.2; Loss by SSE at most 5.0, on the table as it is written.",
+        ),
+        "To decide": ("The highest measured risk without a limit is 83.6 % (Interval disclosure).",),
+    }
     judged = decision(content(*limits, limit(INTERVAL, 0.9), measures=(PROSECUTOR, INTERVAL, LOSS)))
     assert judged.status == "good"
 
@@ -125,7 +147,7 @@ def test_the_upper_end_of_an_interval_counts() -> None:
 def test_the_upper_end_stands_beside_a_figure_that_looks_safe() -> None:
     estimate = {**INTERVAL, "value": 0.0, "interval": {"low": 0.0, "high": 0.0032, "confidence": 0.95}}
     head = decision(content(K5, measures=(estimate, LOSS)))
-    assert head.sentences[0].endswith("risk is 0 %, with 95 % confidence at most 0.32 % (Interval disclosure).")
+    assert to_decide(head)[0].endswith("risk is 0 %, with 95 % confidence at most 0.32 % (Interval disclosure).")
 
 
 def test_made_up_records_are_not_judged_by_looking_for_the_records_that_they_replaced() -> None:
@@ -135,7 +157,7 @@ def test_made_up_records_are_not_judged_by_looking_for_the_records_that_they_rep
     assert decision(whole).status == "good"
     made_up = {**whole, "made anew": ["a"]}
     assert decision(made_up).status == "open"
-    assert "no attack on made-up records was measured" in decision(made_up).sentences[0]
+    assert "no attack on made-up records was measured" in to_decide(decision(made_up))[0].lower()
     attack = {**LINKED, "measure": "singling-out", "value": 0.01, "of_made_up": True}
     for one, status in ((attack, "good"), ({**attack, "value": None, "reason": "No column."}, "open")):
         measures = (LINKED, one, LOSS)
@@ -152,7 +174,7 @@ def test_what_is_not_public_is_not_judged() -> None:
     hidden = {**INTERVAL, "value": None}
     head = decision(content(*limits, measures=(PROSECUTOR, hidden, LOSS)))
     assert head.status == "open"
-    assert head.sentences[0].endswith("; but 1 measured risk without a limit is not public.")
+    assert to_decide(head) == ("1 measured risk without a limit is not public; the private report has it.",)
     lacking = {**hidden, "reason": "There is no column with numbers."}
     assert decision(content(*limits, measures=(PROSECUTOR, lacking, LOSS))).status == "good"
 
@@ -164,17 +186,43 @@ def test_whatever_does_not_hold_refuses(broken: dict[str, Any]) -> None:
     assert head.sentences == (f"{broken['requirement']}: {broken['sentence']}",)
 
 
-def test_what_is_open_stands_in_one_sentence() -> None:
+def test_what_is_open_is_named_and_said_why() -> None:
     head = decision(content(K5, measures=(PROSECUTOR, INTERVAL, {**PROSECUTOR, "measure": "a", "value": None}, LOSS)))
-    assert head.sentences == (
-        "Proved on the table as it is written: 5-anonymity; but the plan states no limit on measured risk and none on "
-        "loss, the highest measured risk is 83.6 % (Interval disclosure), and 1 measured risk without a limit is "
-        "not public.",
+    assert head.heading == "Proved as far as the plan asks; to decide: a risk of 83.6 % and 2 more"
+    assert to_decide(head) == (
+        "The highest measured risk is 83.6 % (Interval disclosure).",
+        "1 measured risk without a limit is not public; the private report has it.",
+        "The plan states no limit on measured risk and none on loss, so that any figure passes. State one as a "
+        "requirement.",
     )
     assert decision(content(measures=(PROSECUTOR, LOSS))).sentences == (
         "The plan names no privacy requirement, so no protection was proved; what differential privacy was spent on "
-        "stands under what was done; the highest measured risk is 20 % (Prosecutor risk).",
+        "stands under what was done.",
+        "The highest measured risk is 20 % (Prosecutor risk).",
     )
+
+
+def test_points_stand_in_the_order_of_a_board() -> None:
+    whole = content(K5, measures=({**PROSECUTOR, "sentence": "One in five."}, {**KEPT, "sentence": "Half is kept."}))
+    whole |= {"left as they came": ["b"], "singled out": [{"columns": ["b"], "alone": 3, BESIDE: 10}]}
+    head = decision(whole)
+    labels = ["Promised and proved", "Leaves unchanged", "An intruder", "Lost", "To decide"]
+    assert [point.label for point in head.points] == labels
+    assert head.points[3].sentences == ("Half is kept.", "a: 4 values become 3, 20 % blanked (25 % kept).")
+    assert (head.headlines[3].label, head.headlines[3].value) == ("Information kept", "50 %")
+
+
+def test_a_column_with_one_value_for_all_is_never_green() -> None:
+    limits = (K5, limit(PROSECUTOR, 0.2), limit(LOSS, 5.0))
+    whole = content(*limits)
+    whole["columns"][0]["distinct"] = 1
+    head = decision(whole)
+    assert (head.status, to_decide(head)) == (
+        "open",
+        ("a has one value for all, which tells nothing of anybody. Mask less of it, or leave it out.",),
+    )
+    whole["columns"][0]["original"]["distinct"] = 1
+    assert decision(whole).status == "good", "it was so before"
 
 
 def test_the_highest_of_the_usual_risks_stands_at_the_head() -> None:
@@ -201,7 +249,7 @@ def test_a_limit_stands_beside_what_it_was_proved_of_though_the_figure_is_privat
 
 
 def test_a_table_that_was_made_anew_has_no_smallest_class_and_no_cell_that_was_changed() -> None:
-    column = {"name": "a", "role": "quasi-identifier", "missing": 0, "original": {"missing": 0, "changed": 0.9}}
+    column = {"name": "a", "role": "quasi-identifier", "missing": 0, "distinct": 2, "original": None}
     anew = {**content(), "classes": [], "columns": [column], "made anew": ["a"]}
     smallest, _, changed, _ = decision(anew).headlines
     assert smallest.value == "none"
@@ -240,14 +288,14 @@ def test_a_limit_on_a_measure_is_none_on_the_same_with_other_parameters() -> Non
     for measures in ((INTERVAL, narrow, LOSS), (narrow, INTERVAL, LOSS)):
         head = decision(content(K5, limit(narrow, 0.2), limit(LOSS, 3), measures=measures))
         assert (head.headlines[1].value, head.headlines[1].limit) == ("10 %", "at most 20 %")
-        assert "the highest measured risk without a limit is 83.6 % (Interval disclosure)" in head.sentences[0]
+        assert "the highest measured risk without a limit is 83.6 % (interval disclosure)" in to_decide(head)[0].lower()
 
 
 def test_where_nothing_is_known_nothing_is_made_up() -> None:
     nothing = {
         **content(measures=()),
         "classes": [],
-        "columns": [{"name": "a", "role": "other", "missing": 0, "original": None}],
+        "columns": [{"name": "a", "role": "other", "missing": 0, "distinct": None, "original": None}],
     }
     assert [one.value for one in decision(nothing).headlines] == ["none", "none", "0 %", "none"]
     hidden = content(measures=({**LOSS, "value": None},))
@@ -271,7 +319,7 @@ def test_what_measures_declare_is_true_of_a_table_that_was_not_changed() -> None
 
 
 def test_a_table_that_was_carried_through_in_parts_has_the_class_of_its_proof() -> None:
-    column = {"name": "a", "role": "quasi-identifier", "missing": None, "original": None}
+    column = {"name": "a", "role": "quasi-identifier", "missing": None, "distinct": None, "original": None}
     parts = {**content(K5), "classes": [], "columns": [column]}
     figures = decision(parts).headlines
     assert (figures[0].value, figures[0].limit, figures[0].kept) == ("6", "at least 5", True)

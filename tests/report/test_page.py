@@ -94,7 +94,8 @@ def test_the_page_is_one_small_closed_file(tmp_path: Path) -> None:
 
 def test_the_verdict_comes_first_and_what_was_not_measured_is_said(tmp_path: Path) -> None:
     page = (released(people(60)).write(tmp_path / "out") / "release" / "report.html").read_text()
-    assert page.index("For you to judge") < page.index("as it is written: 4-anonymity") < page.index("Disclosure risk")
+    proved = page.index("4-anonymity, on the table as it is written.")
+    assert page.index("For you to judge") < proved < page.index("To decide") < page.index("Disclosure risk")
     assert "What was not measured, and why" in page
 
 

@@ -417,8 +417,8 @@ def test_the_verdict_is_that_of_the_report(browser: Any, fresh: Running) -> None
         go(page, "Result")
         page.wait_for_selector(".verdict")
         verdict = page.inner_text(".verdict")
-        assert "the rest is for you to judge" in verdict
-        assert "the plan states no limit on measured risk" in verdict
+        assert "Proved as far as the plan asks; to decide:" in verdict
+        assert "The plan states no limit on measured risk" in verdict
         assert "Smallest class" in verdict
         assert page.locator(".verdict.holds").count() == 0
         page.evaluate(OPEN_ALL)

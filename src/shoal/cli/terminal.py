@@ -165,46 +165,43 @@ class Terminal:
 
     def tried(self, release: Any) -> None:
         """Print the result of a dry run."""
-        from shoal.release.evidence_file import left_as_they_came
-
-        self.result(
-            {
-                "exit status": 0,
-                "dry run": True,
-                "proved": release.account.proved,
-                **left_as_they_came(release),
-                **release.evidence.as_mapping(),
-            }
-        )
-        self._noted(release)
+        self._shown(release, {"dry run": True})
         self.say("\nDry run: nothing was written.")
 
     def released(self, release: Any, out: Path) -> None:
         """Print verdicts and figures of a release, and its directory."""
-        from shoal.release.evidence_file import left_as_they_came
+        report, engine = out / "release" / "report.html", release.record["engine"]
+        where = {"directory": str(out), "report": str(report), "engine": engine, "seed": "in private/record.json"}
+        self._shown(release, where)
+        proved = release.account.proved
+        leaves = "may leave the building" if proved else "UNPROVED: nothing says that it may leave the building"
+        self.log.info("wrote %s", out)
+        self.say(f"\nTable     {'held whole' if engine == 'whole' else f'in parts, by {engine}'}")
+        self.say(f"Release   {out / 'release'}   ({leaves})")
+        self.say(f"Private   {out / 'private'}   (may not)")
+        self.say(f"Report    {report.resolve().as_uri()}")
 
-        report = out / "release" / "report.html"
+    def _shown(self, release: Any, more: Mapping[str, Any]) -> None:
+        """Print verdicts and figures of a release, and the head of its report."""
+        from shoal.release.evidence_file import left_as_they_came, private_evidence
+        from shoal.report.decision import decision
+
+        head = decision(private_evidence(release))
+        points = {point.label: list(point.sentences) for point in head.points}
         self.result(
             {
                 "exit status": 0,
-                "directory": str(out),
-                "report": str(report),
-                "engine": release.record["engine"],
-                "seed": "in private/record.json",
+                **more,
                 "proved": release.account.proved,
+                "decision": {"status": head.status, "heading": head.heading, **points},
                 **left_as_they_came(release),
                 **release.evidence.as_mapping(),
             }
         )
         self._noted(release)
-        proved = release.account.proved
-        leaves = "may leave the building" if proved else "UNPROVED: nothing says that it may leave the building"
-        self.log.info("wrote %s", out)
-        engine = release.record["engine"]
-        self.say(f"\nTable     {'held whole' if engine == 'whole' else f'in parts, by {engine}'}")
-        self.say(f"Release   {out / 'release'}   ({leaves})")
-        self.say(f"Private   {out / 'private'}   (may not)")
-        self.say(f"Report    {report.resolve().as_uri()}")
+        self.say(f"\n{head.word}: {head.heading}")
+        for sentence in points.get("To decide", ()):
+            self.say(f"decide    {sentence}")
 
     def _noted(self, release: Any) -> None:
         """Print verdicts, figures and cautions."""

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import shoal
 from shoal.judges.class_figures import MEANING
@@ -21,11 +22,12 @@ from shoal.plan import Plan
 from shoal.plan.publication import public_about, public_rule, public_sections, recorded
 from shoal.privacy.base import PrivacyModel
 from shoal.release import Account, ColumnAccount, SingledOut
-from shoal.report.evidence import Reached
+from shoal.report.evidence import ColumnBefore, Reached
 from shoal.run.carry_out import Outcome, made_anew
 from shoal.table.bins import distribution
 from shoal.table.files.json_text import Record
 from shoal.table.records import MissingCells, Records
+from shoal.table.standardisation import deviation
 from shoal.table.step_result import StepAccount
 from shoal.table.variable import Variable
 from shoal.vocabulary.facts import losses, private_form
@@ -210,7 +212,7 @@ def _bought_everywhere(done: Outcome) -> bool:
 def counted_column(
     plan: Plan, original: Records, released: Variable, withheld: set[str], pairing: Longs, place: Longs | None = None
 ) -> ColumnAccount:
-    """A column with how many of its cells are missing, or were changed.
+    """A column with counts of its cells, and what they were in the original.
 
     Parameters
     ----------
@@ -219,12 +221,37 @@ def counted_column(
     place
         As for `before_and_after`.
     """
-    column = replace(column_account(plan, original, released, withheld, place), missing=int(released.missing.sum()))
-    if released.name not in original:
-        return column
-    before = original[released.name].take(pairing)
-    changed = float(_differing(before, released).mean())
-    return replace(column, missing_before=int(before.missing.sum()), changed=changed)
+    return replace(
+        column_account(plan, original, released, withheld, place),
+        missing=int(released.missing.sum()),
+        distinct=_distinct(released),
+        before=_compared(original[released.name].take(pairing), released) if released.name in original else None,
+    )
+
+
+def _compared(before: Variable, released: Variable) -> ColumnBefore:
+    """A released column compared with the original cells of the same records."""
+    mean, spread = _shift(before, released) if before.continuous and released.continuous else (None, None)
+    return {
+        "missing": int(before.missing.sum()),
+        "changed": float(_differing(before, released).mean()) if len(released) else 0.0,
+        "distinct": _distinct(before),
+        "mean": mean,
+        "spread": spread,
+    }
+
+
+def _shift(before: Variable, released: Variable) -> tuple[float | None, float | None]:
+    """Change of the mean, in standard deviations, and of the standard deviation, as a share; None without a scale."""
+    x, y = before.values[~before.missing], released.values[~released.missing]
+    own = deviation(x) if len(x) > 1 else 0.0
+    if not own or len(y) < 2:
+        return None, None
+    return float((y - x.mean()).mean()) / own, deviation(y) / own - 1
+
+
+def _distinct(variable: Variable) -> int:
+    return pl.Series(variable.values[~variable.missing]).n_unique()
 
 
 def column_account(

@@ -24,7 +24,6 @@ from shoal.release.value import LEAST_SEED, Account, ColumnAccount, Release, Sin
 from shoal.report.evidence import (
     Classes,
     ClassesBefore,
-    ColumnBefore,
     Copy,
     Declared,
     Distribution,
@@ -300,18 +299,15 @@ def _entitled(column: ColumnAccount, titles: Mapping[str, str]) -> ColumnAccount
 def _column(
     column: ColumnAccount, shown: Distribution | None, labels: ValueLabels, *, private: bool = False
 ) -> ReleasedColumn:
-    gaps, changed = column.missing_before, column.changed
-    before: ColumnBefore | None = None
-    if private and gaps is not None and changed is not None:
-        before = {"missing": gaps, "changed": changed}
     return {
         "name": column.name,
         "label": column.label,
         "role": column.role,
         "level": column.level,
         "missing": column.missing,
+        "distinct": column.distinct,
         "values": {str(code): text for code, text in labels.get(column.name, {}).items()},
-        "original": before,
+        "original": column.before if private else None,
         "distribution": shown,
     }
 

@@ -18,7 +18,7 @@ from shoal.judges.evidence import Evidence, Finding, Verdict
 from shoal.kernels.arrays import Longs
 from shoal.plan import Output
 from shoal.release.refusal import Advice, NotProved, general_advice
-from shoal.report.evidence import Distribution, EvidenceFile, Reached
+from shoal.report.evidence import ColumnBefore, Distribution, EvidenceFile, Reached
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
 from shoal.table.hierarchy import Hierarchy
@@ -49,10 +49,10 @@ class ColumnAccount:
         Distributions of the original and the released column; private. None if the original has no such column.
     missing
         Number of missing released cells; None if they were not counted.
-    missing_before
-        Number of missing original cells of these records; private. None if the original has no such column.
-    changed
-        Share of the cells that changed; private. None if the original has no such column.
+    distinct
+        Number of released values; None if they were not counted.
+    before
+        Comparison with the original cells of these records; private. None if the original has no such column.
     """
 
     name: str
@@ -62,8 +62,8 @@ class ColumnAccount:
     released: Distribution | None
     both: Distribution | None
     missing: int | None = None
-    missing_before: int | None = None
-    changed: float | None = None
+    distinct: int | None = None
+    before: ColumnBefore | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

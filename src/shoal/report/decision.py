@@ -1,19 +1,22 @@
-"""The head of a report: whether the limits of the plan were kept, and what nobody has judged.
+"""The head of a report: may the release go, what is left to decide, and what would be lost.
 
-It is one heading, one sentence and four figures, each against its limit: all that a reader needs to decide.
+It is a heading, a few points and four figures, each against its limit. The points stand in one order: what was promised
+and proved; what leaves unchanged, and how many records it singles out; what an intruder gets; what was lost; what is
+left to decide, because nobody limited it.
 
 A proof about a release does not make it safe. The head is green only if the plan limits a measured risk and a loss, all
-its requirements hold, and no measured risk without a limit of its own exceeds the highest limit. Whatever a page does
-not show counts as not judged.
+its requirements hold, no measured risk without a limit of its own exceeds the highest limit, and every released column
+still tells something. Whatever a page does not show counts as not judged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from shoal.report.became import GONE, became, counts_kept, gone
 from shoal.report.evidence import EvidenceFile, Figure, Measured, MeasureKind, Requirement
 from shoal.report.forms import figure, in_unit, is_share, number_of, share
-from shoal.report.unchanged import left_unchanged, most_singled_out, unchanged_sentence
+from shoal.report.unchanged import left_unchanged, most_singled_out, unchanged_columns
 
 M = TypeVar("M", bound=Measured)
 
@@ -21,6 +24,9 @@ Status = Literal["good", "open", "bad"]
 
 WORDS: dict[Status, str] = {"good": "Limits kept", "open": "For you to judge", "bad": "Refused"}
 """Words for each status, so that no one needs its colour."""
+
+NAMED = 4
+"""Columns that the head names among those that lost most."""
 
 NOT_JUDGED = "what is refused is not measured"
 
@@ -49,27 +55,50 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """Sentences that answer one question of whoever decides."""
+
+    label: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Something that nobody has limited, in a few words and in a sentence that says why it matters."""
+
+    short: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The head of a report."""
 
     status: Status
     heading: str
-    sentences: tuple[str, ...]
+    points: tuple[Point, ...]
     headlines: tuple[Headline, ...]
 
     @property
     def word(self) -> str:
         return WORDS[self.status]
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(sentence for point in self.points for sentence in point.sentences)
+
 
 def decision(content: EvidenceFile) -> Decision:
     """The head of the report on an evidence.json."""
     limits = [verdict for verdict in content["requirements"] if verdict["model"]]
     rules = [verdict for verdict in content["requirements"] if not verdict["model"]]
-    status, heading, sentences = _judged(content, limits, rules)
-    of_records = tuple(repeated["sentence"] for repeated in content["of records"])
-    sentences = of_records + sentences + tuple(filter(None, [unchanged_sentence(left_unchanged(content))]))
-    return Decision(status=status, heading=heading, sentences=sentences, headlines=headlines(content))
+    status, heading, points = _judged(content, limits, rules)
+    return Decision(
+        status=status,
+        heading=heading,
+        points=tuple(Point(label=label, sentences=found) for label, lines in points if (found := tuple(lines))),
+        headlines=headlines(content),
+    )
 
 
 def limits_on(content: EvidenceFile, kind: MeasureKind) -> list[Requirement]:
@@ -96,38 +125,77 @@ def measured(measures: Sequence[M], kind: MeasureKind) -> list[M]:
 
 def _judged(
     content: EvidenceFile, limits: Sequence[Requirement], rules: Sequence[Requirement]
-) -> tuple[Status, str, tuple[str, ...]]:
+) -> tuple[Status, str, list[tuple[str, Sequence[str]]]]:
+    """The status, the heading, and the points by label."""
+    of_records = [repeated["sentence"] for repeated in content["of records"]]
+    beside: list[tuple[str, Sequence[str]]] = [
+        ("Leaves unchanged", [line] if (line := unchanged_columns(left_unchanged(content))) else []),
+        ("An intruder", _of_intruders(content)),
+        ("Lost", _lost(content)),
+    ]
     broken = [verdict for verdict in (*limits, *rules) if not verdict["holds"]]
     if broken:
         heading = f"Refused: {_counted(len(broken), 'requirement')} of {len(limits) + len(rules)} not met"
-        return "bad", heading, tuple(f"{verdict['requirement']}: {verdict['sentence']}" for verdict in broken)
+        lines = [f"{verdict['requirement']}: {verdict['sentence']}" for verdict in broken]
+        return "bad", heading, [("Not met", [*of_records, *lines])]
     if not any(verdict["protects"] for verdict in limits):
         clauses = ["The plan names no privacy requirement, so no protection was proved"]
         clauses += ["its rules hold in every record, which protects nobody"] * bool(rules)
         clauses += ["what differential privacy was spent on stands under what was done"] * content["proved"]
-        clauses += [NOT_ATTACKED] * _not_attacked(content)
-        return "open", "Nothing was promised", (f"{'; '.join([*clauses, *_highest(content, [])])}.",)
-    proved = f"Proved on the table as it is written: {'; '.join(verdict['requirement'] for verdict in limits)}"
-    gaps = _not_judged(content)
+        promised = ("Promised", [*of_records, f"{'; '.join(clauses)}."])
+        gaps = [*_not_attacked(content), *_highest(content, [])]
+        return "open", "Nothing was promised", [promised, *beside, ("To decide", [gap.sentence for gap in gaps])]
+    proved = f"{'; '.join(verdict['requirement'] for verdict in limits)}, on the table as it is written."
+    promised = ("Promised and proved", [*of_records, proved])
+    gaps = list(_not_judged(content))
     if not gaps:
-        return "good", f"{_all(len(limits))} of the plan {'is' if len(limits) == 1 else 'are'} kept", (f"{proved}.",)
-    return (
-        "open",
-        "Proved as far as the plan asks; the rest is for you to judge",
-        (f"{proved}; but {_listed(gaps)}.",),
-    )
+        heading = f"{_all(len(limits))} of the plan {'is' if len(limits) == 1 else 'are'} kept"
+        return "good", heading, [promised, *beside]
+    more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
+    heading = f"Proved as far as the plan asks; to decide: {gaps[0].short}{more}"
+    return "open", heading, [promised, *beside, ("To decide", [gap.sentence for gap in gaps])]
 
 
-def _not_judged(content: EvidenceFile) -> list[str]:
-    """Gaps between the proofs and a decision; empty if everything was judged."""
+def _of_intruders(content: EvidenceFile) -> list[str]:
+    """The risk that stands at the head, and the highest one, each in its measure's sentence."""
+    ranked = by_rank(content, "risk")
+    shares = [measure for measure in ranked if is_share(measure)]
+    shown = [*ranked[:1], *([max(shares, key=_worst)] if shares else [])]
+    return list(dict.fromkeys(measure["sentence"] for measure in shown if measure["sentence"]))
+
+
+def _lost(content: EvidenceFile) -> list[str]:
+    """The loss that stands at the head in its measure's sentence, and the columns that lost most."""
+    measure = main_measure(content, "utility")
+    lines = [measure["sentence"]] if measure and measure["sentence"] else []
+    columns = became(content, measure)
+    lost = sorted((c for c in columns if c.kept is not None and c.kept < 1), key=lambda c: c.kept or 0.0)
+    named = [f"{c.name}: {c.words} ({share(c.kept or 0.0)} kept)" for c in lost[:NAMED]]
+    named += [f"{name}: {GONE}" for name in gone(content) if name not in {c.name for c in lost[:NAMED]}]
+    return lines + ([f"{'; '.join(named)}."] if named else [])
+
+
+def _not_judged(content: EvidenceFile) -> Iterator[Gap]:
+    """Gaps between the proofs and a decision, the gravest first; none if everything was judged."""
     on_risk, on_loss = limits_on(content, "risk"), limits_on(content, "utility")
-    lacking = [what for what, stated in (("measured risk", on_risk), ("loss", on_loss)) if not stated]
-    gaps = [f"the plan states no limit on {' and none on '.join(lacking)}"] if lacking else []
-    gaps += [NOT_ATTACKED] * _not_attacked(content)
     if repeated := [measure["identifier"] for measure in content["of records"] if measure["promises"]]:
-        gaps.insert(0, f"records were counted, not values of {_listed([repr(name) for name in repeated])}")
-    gaps += _highest(content, on_risk)
-    gaps += filter(None, [most_singled_out(content)])
+        names = _listed([repr(name) for name in repeated])
+        short = f"records were counted, not values of {names}"
+        yield Gap(short=short, sentence=f"{_upper(short)}: people with several records are not protected as promised.")
+    if clause := most_singled_out(content):
+        yield Gap(
+            short="columns that leave unchanged",
+            sentence=f"{_upper(clause)}. If others may know these values of a person, the promises do not cover them: "
+            f"make the columns quasi-identifiers.",
+        )
+    yield from _not_attacked(content)
+    yield from _highest(content, on_risk)
+    if lost := gone(content):
+        names = f"{', '.join(lost)} {'has' if len(lost) == 1 else 'have'} one value for all"
+        yield Gap(
+            short="whether the table is still of use",
+            sentence=f"{names}, which tells nothing of anybody. Mask less of it, or leave it out.",
+        )
     hidden = [
         measure
         for measure in content["measures"]
@@ -137,11 +205,18 @@ def _not_judged(content: EvidenceFile) -> list[str]:
         and not _limits_of(content, measure)
     ]
     if hidden:
-        gaps.append(f"{_counted(len(hidden), 'measured risk')} without a limit {_is(len(hidden))} not public")
-    return gaps
+        short = f"{_counted(len(hidden), 'measured risk')} without a limit {_is(len(hidden))} not public"
+        yield Gap(
+            short=short, sentence=f"{_upper(short)}; the private report has {'it' if len(hidden) == 1 else 'them'}."
+        )
+    if lacking := [what for what, stated in (("measured risk", on_risk), ("loss", on_loss)) if not stated]:
+        short = f"no limit on {' and none on '.join(lacking)}"
+        yield Gap(
+            short=short, sentence=f"The plan states {short}, so that any figure passes. State one as a requirement."
+        )
 
 
-def _highest(content: EvidenceFile, on_risk: Sequence[Requirement]) -> list[str]:
+def _highest(content: EvidenceFile, on_risk: Sequence[Requirement]) -> list[Gap]:
     """The highest measured risk that has no limit of its own, if it exceeds the highest limit that was stated."""
     tolerated = max((verdict["required"] for verdict in on_risk), default=0.0)
     free = [
@@ -156,7 +231,8 @@ def _highest(content: EvidenceFile, on_risk: Sequence[Requirement]) -> list[str]
     which = "the highest measured risk" + (" without a limit" if on_risk else "")
     end = worst["interval"]
     sure = f", with {share(end['confidence'])} confidence at most {in_unit(end['high'], worst)}" if end else ""
-    return [f"{which} is {in_unit(worst['value'], worst)}{sure} ({worst['title']})"]
+    value = in_unit(worst["value"], worst)
+    return [Gap(short=f"a risk of {value}", sentence=f"{_upper(which)} is {value}{sure} ({worst['title']}).")]
 
 
 def _is_synthetic(content: EvidenceFile) -> bool:
@@ -165,10 +241,12 @@ def _is_synthetic(content: EvidenceFile) -> bool:
     return bool(keys) and keys <= set(content["made anew"])
 
 
-def _not_attacked(content: EvidenceFile) -> bool:
-    """True if the records are synthetic and no risk that applies to such records was measured."""
+def _not_attacked(content: EvidenceFile) -> list[Gap]:
+    """A gap if the records are synthetic and no risk that applies to such records was measured."""
     taken = [measure for measure in content["measures"] if measure["value"] is not None or not measure["reason"]]
-    return _is_synthetic(content) and not any(measure["of_made_up"] for measure in taken)
+    if not _is_synthetic(content) or any(measure["of_made_up"] for measure in taken):
+        return []
+    return [Gap(short="no attack was measured", sentence=f"{_upper(NOT_ATTACKED)}.")]
 
 
 def _worst(measure: Figure) -> float:
@@ -316,7 +394,7 @@ def _main_loss(content: EvidenceFile) -> Headline:
         return Headline(label="Loss", value="not shown" if hidden else "none", note=why)
     limit, kept = _limit_of(content, measure)
     return Headline(
-        label="Loss",
+        label=measure["title"] if counts_kept(measure) else "Loss",
         value=in_unit(measure["value"], measure, named=False),
         note=_words(measure),
         limit=limit,
@@ -330,7 +408,8 @@ def _words(measure: Figure) -> str:
         return f"{measure['title']}, {value['unit']}" if "unit" in value else measure["title"]
     mean = measure["facts"].get("mean") if measure["headline"] else None
     average = "" if mean is None else f"; {in_unit(mean, measure)} on average"
-    return f"{measure['title']}{measure['headline']}{average}"
+    title = "" if counts_kept(measure) else measure["title"]
+    return f"{title}{measure['headline']}{average}".removeprefix(", ")
 
 
 def _listed(clauses: Sequence[str]) -> str:
@@ -340,6 +419,10 @@ def _listed(clauses: Sequence[str]) -> str:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _upper(clause: str) -> str:
+    return clause[:1].upper() + clause[1:]
 
 
 def _is(count: int) -> str:

@@ -109,17 +109,25 @@ class Distribution(TypedDict):
 
 
 class ColumnBefore(TypedDict):
-    """A column compared with the original: missing cells of the same records, and the share of cells changed."""
+    """A column compared with the original.
+
+    `missing` counts missing cells of the same records, `changed` is the share of cells changed, `distinct` the number
+    of values. For numbers, `mean` is the change of the mean, in standard deviations, and `spread` the change of the
+    standard deviation, as a share; null where there is no scale.
+    """
 
     missing: int
     changed: float
+    distinct: int
+    mean: float | None
+    spread: float | None
 
 
 class ReleasedColumn(TypedDict):
     """A released column; it has no distribution if no cell of it is known.
 
-    `missing` counts the missing released cells, null if they were not counted; `values` has the labels of codes.
-    `original` is private.
+    `missing` counts the missing released cells and `distinct` the released values, null if they were not counted;
+    `values` has the labels of codes. `original` is private.
     """
 
     name: str
@@ -127,6 +135,7 @@ class ReleasedColumn(TypedDict):
     role: str
     level: str
     missing: int | None
+    distinct: int | None
     values: dict[str, str]
     original: ColumnBefore | None
     distribution: Distribution | None

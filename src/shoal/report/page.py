@@ -11,8 +11,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from shoal.report.became import became, counts_kept
 from shoal.report.charts import Chart, class_sizes_chart, drawn, size_range, svg
-from shoal.report.decision import by_rank, decision, measured
+from shoal.report.decision import by_rank, decision, main_measure, measured
 from shoal.report.evidence import Bin, Copy, Distribution, EvidenceFile, Figure, Measured, Requirement
 from shoal.report.exploration import Candidate
 from shoal.report.forms import READINGS, UnitAndLimits, figure, in_unit, in_words, is_bound, is_share, share
@@ -56,7 +57,7 @@ def page(content: EvidenceFile) -> str:
 
 def parts(content: EvidenceFile) -> Filled:
     """Values that fill the templates of the page."""
-    measures = content["measures"]
+    measures, loss = content["measures"], main_measure(content, "utility")
     return {
         "content": content,
         "private": content["private"],
@@ -72,6 +73,8 @@ def parts(content: EvidenceFile) -> Filled:
         "by_column": sorted(
             (table for measure in measures for table in _by_column(measure)), key=lambda table: len(table.parts) > WIDE
         ),
+        "became": became(content, loss),
+        "kept": loss["title"] if loss and counts_kept(loss) and loss["by_column"] else "",
         "glossary": GLOSSARY,
     }
 

@@ -63,11 +63,16 @@ class Axis:
     as_share: bool = False
 
     def encoding(self, field: str, figures: Sequence[float]) -> Chart:
-        """The encoding of a channel; figures that are never negative are on a square-root scale, as most lie near 0."""
+        """The encoding of a channel, with the best figures at the left or at the bottom.
+
+        Figures that are better the lower, and never negative, are on a square-root scale, as most lie near 0.
+        """
         axis = {"title": f"{text_only(self.title[:LETTERS])} ({self.better} is better)", "tickCount": 6, "grid": True}
         if self.as_share:
             axis["format"] = ".3~%"
-        scale = {"type": "sqrt" if min(figures) >= 0 else "linear", "padding": MARGIN, "nice": False}
+        lower = self.better == "lower"
+        kind = "sqrt" if lower and min(figures) >= 0 else "linear"
+        scale = {"type": kind, "padding": MARGIN, "nice": False, "reverse": not lower}
         return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
 
 

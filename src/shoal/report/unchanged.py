@@ -25,12 +25,17 @@ def left_unchanged(content: EvidenceFile) -> Unchanged:
 
 def unchanged_sentence(content: Unchanged) -> str:
     """A sentence or two on the unchanged columns; empty if there are none."""
+    return f"Leaves unchanged: {sentence}" if (sentence := unchanged_columns(content)) else ""
+
+
+def unchanged_columns(content: Unchanged) -> str:
+    """The unchanged columns, and a sentence on the records they single out; empty if there are none."""
     names = content["left as they came"]
     if not names:
         return ""
     figures = {frozenset(counted["columns"]): counted for counted in content["singled out"]}
     whole = figures[frozenset(names)]
-    leaves = f"Leaves unchanged: {', '.join(names)}."
+    leaves = f"{', '.join(names)}."
     it, verb = ("It", "singles") if len(names) == 1 else ("They", "single")
     if not whole[BESIDE]:
         return f"{leaves} {it} {verb} no record out, not even beside the quasi-identifiers."

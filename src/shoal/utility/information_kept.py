@@ -6,7 +6,9 @@ import numpy as np
 
 from shoal.judges.prelude import Finding, Floats, Generator, Longs, TablePair
 from shoal.judges.table_pair import codes_like
+from shoal.kernels.arrays import longs
 from shoal.kernels.classes import distinct
+from shoal.kernels.elementary import log
 from shoal.table.variable import Variable
 from shoal.utility.base import OfColumns, without_rounding
 from shoal.vocabulary.facts import Better
@@ -19,14 +21,14 @@ CUTS = 20
 @method(
     "information-kept",
     title="Information kept",
-    source="Goodman & Kruskal (1954), tau; Fuller (1987), reliability ratio",
+    source="Theil (1970), uncertainty coefficient; Fuller (1987), reliability ratio",
 )
 class InformationKept(OfColumns):
     """Share of the information in each column that the release keeps, from 0 to 1; the figure is the mean over columns.
 
     - Where a record's cell stands for the original one, the share of the original's spread that the released cells
       explain. For numbers, dates and ordered categories it is the squared correlation (0 where that is negative), for
-      nominal categories Goodman and Kruskal's tau: the share by which random guesses err less if the released category
+      nominal categories Theil's uncertainty coefficient: the share of the entropy that is gone if the released category
       is known. A label that stands for several values explains as much as the means, or the frequencies, of the
       records that carry it.
     - A column made anew keeps 1 - the total variation distance between its distribution and the original one, in
@@ -51,9 +53,10 @@ class InformationKept(OfColumns):
         mean = sum(kept.values()) / len(kept)
         least = min(kept, key=lambda name: kept[name])
         which = f"; least of '{least}', {in_digits(100 * kept[least], 3)} %" if kept[least] < 1 else ""
+        of = plural(len(kept), "column")
         return self.finding(
             mean,
-            f"The release keeps {in_digits(100 * mean, 3)} % of the information in {plural(len(kept), 'column')}{which}.",
+            f"The release keeps {in_digits(100 * mean, 3)} % of the information in {of}{which}.",
             by_column=ByColumn(of_original(dict(kept))),
         )
 
@@ -84,7 +87,7 @@ def _of_line(before: Variable, was: Floats, now: Floats, *, same_scale: bool) ->
         return 0.0, 0.0
     known, x = known - known.mean(), was - known.mean()
     spread, there = float((known**2).sum()), float((x**2).sum())
-    explained = _by_regression(x, now.astype(np.float64)) if same_scale else _by_labels(x, now)
+    explained = _by_regression(x, now.astype(np.float64)) if same_scale else _by_labels(x, longs(now))
     return spread, spread - there + max(there - explained, 0.0)
 
 
@@ -105,17 +108,13 @@ def _by_labels(x: Floats, label: Longs) -> float:
 
 
 def _of_categories(before: Variable, was: Longs, now: Longs) -> tuple[float, float]:
-    """Expected errors of random guesses at the original categories, and those that are left if the label is known."""
-    counts = np.bincount(before.values[~before.missing], minlength=1).astype(np.float64)
-    total = float(counts.sum())
-    if not total:
-        return 0.0, 0.0
+    """Sum of -log p over the original cells, and what is left of it where the released category is known."""
+    counts = np.bincount(before.values[~before.missing], minlength=1)
+    surprise = -log(np.maximum(counts, 1) / max(int(counts.sum()), 1))
     pairs, _, times = distinct(now.astype(np.int64) * len(counts) + was)
-    sizes = np.bincount(now, minlength=1)
-    right = float((times.astype(np.float64) ** 2 / sizes[pairs // len(counts)]).sum())
-    left_out = counts - np.bincount(was, minlength=len(counts))
-    absent = float((left_out * (1 - counts / total)).sum())
-    return total - float((counts**2).sum()) / total, len(now) - right + absent
+    given = -log(times / np.bincount(now, minlength=1)[pairs // len(counts)])
+    absent = counts - np.bincount(was, minlength=len(counts))
+    return float((counts * surprise).sum()), float((times * given).sum() + (absent * surprise).sum())
 
 
 def _same_scale(before: Variable, after: Variable) -> bool:
@@ -128,7 +127,7 @@ def _total_variation(before: Variable, after: Variable) -> float:
         return 1.0
     if before.continuous:
         known = before.values[~before.missing]
-        cuts = np.unique(np.quantile(known, np.arange(1, CUTS) / CUTS, method="inverted_cdf")) if len(known) else []
+        cuts = np.unique(np.sort(known)[np.arange(1, CUTS) * len(known) // CUTS]) if len(known) else known
         return _difference(*(np.where(v.missing, -1, np.searchsorted(cuts, v.values)) for v in (before, after)))
     codes = codes_like(before, after)
     return _difference(before.values, np.where(after.missing | (codes >= 0), codes, len(before.categories)))

@@ -43,9 +43,9 @@ const VERDICTS = { good: ['holds', '✓'], open: ['unproved', '!'], bad: ['fails
 // The head of the report: the same words and figures.
 function Verdict({ result }) {
   if (result.released) {
-    const { status, heading, sentences, headlines } = result.decision;
+    const { status, heading, points, headlines } = result.decision;
     const [look, sign] = VERDICTS[status];
-    return html`<div class=${`verdict ${look}`} role="status"><strong>${sign} ${heading}</strong>${sentences.map((s) => html`<p>${s}</p>`)}
+    return html`<div class=${`verdict ${look}`} role="status"><strong>${sign} ${heading}</strong><dl class="points">${points.map((p) => html`<div><dt>${p.label}</dt>${p.sentences.map((s) => html`<dd>${s}</dd>`)}</div>`)}</dl>
       <dl class="headlines">${headlines.map((one) => html`<div><dt>${one.label}</dt><dd class="value">${one.value}</dd><dd class="hint">${one.note}</dd>
         <dd>${one.limit ? html`limit: ${one.limit} ${one.kept ? '✓ kept' : '✗ not kept'}` : html`<span class="hint">no limit stated</span>`}</dd></div>`)}</dl></div>`;
   }
