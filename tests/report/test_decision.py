@@ -102,6 +102,7 @@ def content(*requirements: dict[str, Any], measures: tuple[dict[str, Any], ...] 
         "made anew": [],
         "singled out": [],
         "of records": [],
+        "context": "",
         "not released": [],
         "private": None,
         "proved": True,

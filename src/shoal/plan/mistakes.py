@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from shoal.plan.context import CONTEXTS
 from shoal.plan.lines import position
 from shoal.plan.sections import About, EditRules, Exploration, Output
 from shoal.table.schema import mistakes as of_columns
@@ -83,6 +84,8 @@ def _mistakes(problem: Mapping[str, Any], sections: Collection[str]) -> Iterator
         yield from getattr(error, "mistakes", ()) or [((), problem["msg"].removeprefix("Value error, "))]
     elif section in KEYED:
         yield place, _of_key(section, problem)
+    elif section == "for":
+        yield place, unknown("value of for", problem["input"], list(CONTEXTS))
     elif len(place) == 1 or section == "publish":
         yield (section,), MUST_BE.get(section, f"the section '{section}' must be a list.")
     else:

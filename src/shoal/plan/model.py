@@ -27,6 +27,7 @@ from annotated_types import Ge
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
 
+from shoal.plan.context import CONTEXTS, ContextName
 from shoal.plan.files import with_files
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words, mistakes_of
@@ -105,6 +106,8 @@ class Plan:
         the plan answers for what they reveal about the original.
     explore
         Methods and ranges of parameters for `shoal.explore`; `protect` ignores them.
+    context
+        Kind of recipient whose usual limits the plan takes where it states none itself (`shoal.plan.context`).
     exact
         Hold the whole table at once (true), or work on it in parts and form groups in blocks of near records (false).
         Left out, the size of the table decides: see `shoal.run.parts.admission`.
@@ -127,6 +130,7 @@ class Plan:
     publish: tuple[str, ...] | Literal["exact"] = ()
     output: Annotated[Output, _empty(Output)] = field(default_factory=Output)
     explore: Exploration | None = None
+    context: Annotated[ContextName | None, Field(alias="for")] = None
     exact: Annotated[bool, Strict()] | None = None
     block_size: Annotated[int, Strict(), Ge(SMALLEST_BLOCK)] | None = None
     folder: Annotated[SkipJsonSchema[Path], BeforeValidator(_no_section)] = field(default_factory=Path)
@@ -241,6 +245,38 @@ class Plan:
             measures=tuple(with_files(measure, self.folder) for measure in self.measures),
         )
 
+    @cached_property
+    def made_anew(self) -> tuple[str, ...]:
+        """The columns whose cells are made for the table as a whole, so that a record's are nobody's."""
+        drawn = () if self.schema.names("stratum") else self.steps  # a stratum may be of few records
+        return tuple(dict.fromkeys(name for step in drawn if step.as_a_whole for name in step.changes(self.schema)))
+
+    @property
+    def of_context(self) -> tuple[PrivacyModel, ...]:
+        """The requirements that are limits of the plan's context."""
+        usual = self._usual
+        return tuple(model for model in self.requirements if model in usual)
+
+    @property
+    def limited_by_context(self) -> set[str]:
+        """Names of the privacy models and measures that the plan's context limits."""
+        return {model.method_name for model in self._usual}
+
+    @property
+    def _usual(self) -> tuple[PrivacyModel, ...]:
+        limits = () if self.context is None else CONTEXTS[self.context].limits(synthetic=self._is_synthetic)
+        return tuple(map(read_requirement, limits))
+
+    @property
+    def _is_synthetic(self) -> bool:
+        return set(self.schema.names("quasi-identifier")) <= set(self.made_anew)
+
+    def _in_context(self) -> "Plan":
+        """The plan with the limits of its context that it does not state itself."""
+        named = {model.method_name for model in self.requirements}
+        more = tuple(model for model in self._usual if model.method_name not in named)
+        return replace(self, requirements=(*self.requirements, *more)) if more else self
+
     def covering(self, present: Iterable[str]) -> "Plan":
         """The same plan with every column of a table named, where `*` stood for some of them."""
         return self if self.schema.all_others is None else replace(self, schema=self.schema.covering(present))
@@ -318,7 +354,7 @@ class Plan:
             "explore": plain(self.explore.model_dump()) if self.explore else {},
         }
         sections = {name: content for name, content in sections.items() if content or name not in UNSAID}
-        chosen = {"exact": self.exact, "block_size": self.block_size}
+        chosen = {"for": self.context, "exact": self.exact, "block_size": self.block_size}
         return sections | {name: value for name, value in chosen.items() if value is not None}
 
     def as_yaml(self) -> str:
@@ -327,7 +363,7 @@ class Plan:
 
 
 SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "release", "publish", "output", "explore")
-SETTINGS = ("exact", "block_size")
+SETTINGS = ("for", "exact", "block_size")
 
 UNSAID = ("measures", "constraints", "release", "publish", "explore")
 """Sections that are left out where they are empty."""
@@ -368,4 +404,4 @@ def _read(sections: Any, source: str, folder: Path) -> Plan:
     except ValidationError as error:
         mistakes = mistakes_of(error, (*SECTIONS, *SETTINGS))
         raise PlanError(in_words(mistakes, sections, source), mistakes) from None
-    return replace(plan, folder=folder)
+    return replace(plan, folder=folder)._in_context()

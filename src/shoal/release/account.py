@@ -19,11 +19,12 @@ from shoal.judges.odd_values import odd_values
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Longs
 from shoal.plan import Plan
+from shoal.plan.context import CONTEXTS
 from shoal.plan.publication import public_about, public_rule, public_sections, recorded
 from shoal.privacy.base import PrivacyModel
 from shoal.release import Account, ColumnAccount, SingledOut
 from shoal.report.evidence import ColumnBefore, Reached
-from shoal.run.carry_out import Outcome, made_anew
+from shoal.run.carry_out import Outcome
 from shoal.table.bins import distribution
 from shoal.table.files.json_text import Record
 from shoal.table.records import MissingCells, Records
@@ -130,8 +131,24 @@ def shared_account(
         ),
         proved=any(model.protects for model in plan.requirements),
         own_gaps=tuple(name for name in released.names() if name not in touched(plan, moving_gaps)),
-        made_anew=tuple(name for name in made_anew(plan) if name in released),
+        context=_of_context(plan, evidence.verdicts),
+        made_anew=tuple(name for name in plan.made_anew if name in released),
     )
+
+
+def _of_context(plan: Plan, verdicts: Sequence[Verdict]) -> str:
+    """Sentences on the limits of the plan's context, by their titles, and on those that it states otherwise."""
+    if plan.context is None:
+        return ""
+    taken = [verdict.requirement for model, verdict in zip(plan.requirements, verdicts) if model in plan.of_context]
+    sentence = (
+        f"Usual for the context '{plan.context}' ({CONTEXTS[plan.context].source}): {'; '.join(taken) or 'none'}."
+    )
+    usual = {model.method_name for model in plan.of_context}
+    own = [
+        v.requirement for m, v in zip(plan.requirements, verdicts) if m.method_name in plan.limited_by_context - usual
+    ]
+    return sentence + (f" Stated otherwise by the plan: {'; '.join(own)}." if own else "")
 
 
 def record_of(

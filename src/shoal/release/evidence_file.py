@@ -183,6 +183,7 @@ def _evidence(
         "not released": list(account.not_released),
         "versions": dict(account.versions),
         "singled out": [_singled_out(single) for single in singled_out],
+        "context": account.context,
         "of the original": of_the_original,
         "of records": of_records,
         "requirements": requirements,

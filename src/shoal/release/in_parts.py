@@ -32,7 +32,7 @@ from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.release.publish import publish, write_evidence, write_record
 from shoal.report.evidence import Reached
 from shoal.risk.class_risk import LookalikeRisk
-from shoal.run.carry_out import MEASURES, k_asked, made_anew, of_records, pair_of, taken_by
+from shoal.run.carry_out import MEASURES, k_asked, of_records, pair_of, taken_by
 from shoal.run.parts.admission import class_models
 from shoal.run.parts.finishing import released_files
 from shoal.run.parts.outcome import LargeOutcome
@@ -223,7 +223,7 @@ def _sample(done: LargeOutcome, judged: Judged) -> SampleOfClasses:
 def _findings(done: LargeOutcome, sample: SampleOfClasses, figures: Sequence[Finding]) -> tuple[Finding, ...]:
     """Class-based figures of the whole release, all others on the sample, in the order of a release in memory."""
     whole = iter(figures)
-    nobody = set(sample.released.quasi_identifiers) <= set(made_anew(done.plan))
+    nobody = set(sample.released.quasi_identifiers) <= set(done.plan.made_anew)
     findings = []
     measures = taken_by(done.plan)
     for number, measure in enumerate(measures):

@@ -127,6 +127,8 @@ class Account:
         Levels of privacy models, required or not; functions of the released table alone.
     made_anew
         Released columns that were drawn anew for the whole table, so that no cell is a person's.
+    context
+        Sentences on the limits that the plan took from its context; empty if it names none.
     """
 
     steps: tuple[StepAccount, ...]
@@ -151,6 +153,7 @@ class Account:
     violations_before: ByColumn | None = None
     reached: tuple[Reached, ...] = ()
     made_anew: tuple[str, ...] = ()
+    context: str = ""
 
 
 class Publisher(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from shoal.report.evidence import ColumnBefore, EvidenceFile, Figure, ReleasedColumn
 from shoal.report.forms import is_share, share
 
-GONE = "gone: one value for all"
+ONE_VALUE = "gone: one value for all"
 
 LEAST_SHIFT = 0.005
 """Changes of a mean or a spread below this share are not worth a word."""
@@ -43,20 +43,20 @@ def counts_kept(measure: Figure) -> bool:
     return is_share(measure) and measure["better"] == "higher" and measure["unchanged"] == 1
 
 
-def gone(content: EvidenceFile) -> list[str]:
+def with_one_value(content: EvidenceFile) -> list[str]:
     """Released columns in which every record has the same value, though the original is not known to be so."""
-    return [c["name"] for c in content["columns"] if _is_gone(c, content["records"])]
+    return [c["name"] for c in content["columns"] if _has_one_value(c, content["records"])]
 
 
-def _is_gone(column: ReleasedColumn, records: int) -> bool:
+def _has_one_value(column: ReleasedColumn, records: int) -> bool:
     before = column["original"]
     varied = before is None or before["distinct"] > 1
     return records > 1 and column["distinct"] is not None and column["distinct"] <= 1 and varied
 
 
 def _words(column: ReleasedColumn, content: EvidenceFile) -> str:
-    if _is_gone(column, content["records"]):
-        return GONE
+    if _has_one_value(column, content["records"]):
+        return ONE_VALUE
     if column["name"] in content["made anew"]:
         return "made anew"
     before = column["original"]

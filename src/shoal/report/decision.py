@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from shoal.report.became import GONE, became, counts_kept, gone
+from shoal.report.became import ONE_VALUE, became, counts_kept, with_one_value
 from shoal.report.evidence import EvidenceFile, Figure, Measured, MeasureKind, Requirement
 from shoal.report.forms import figure, in_unit, is_share, number_of, share
 from shoal.report.unchanged import left_unchanged, most_singled_out, unchanged_columns
@@ -128,6 +128,7 @@ def _judged(
 ) -> tuple[Status, str, list[tuple[str, Sequence[str]]]]:
     """The status, the heading, and the points by label."""
     of_records = [repeated["sentence"] for repeated in content["of records"]]
+    of_context = [content["context"]] if content["context"] else []
     beside: list[tuple[str, Sequence[str]]] = [
         ("Leaves unchanged", [line] if (line := unchanged_columns(left_unchanged(content))) else []),
         ("An intruder", _of_intruders(content)),
@@ -146,7 +147,7 @@ def _judged(
         gaps = [*_not_attacked(content), *_highest(content, [])]
         return "open", "Nothing was promised", [promised, *beside, ("To decide", [gap.sentence for gap in gaps])]
     proved = f"{'; '.join(verdict['requirement'] for verdict in limits)}, on the table as it is written."
-    promised = ("Promised and proved", [*of_records, proved])
+    promised = ("Promised and proved", [*of_records, proved, *of_context])
     gaps = list(_not_judged(content))
     if not gaps:
         heading = f"{_all(len(limits))} of the plan {'is' if len(limits) == 1 else 'are'} kept"
@@ -171,7 +172,7 @@ def _lost(content: EvidenceFile) -> list[str]:
     columns = became(content, measure)
     lost = sorted((c for c in columns if c.kept is not None and c.kept < 1), key=lambda c: c.kept or 0.0)
     named = [f"{c.name}: {c.words} ({share(c.kept or 0.0)} kept)" for c in lost[:NAMED]]
-    named += [f"{name}: {GONE}" for name in gone(content) if name not in {c.name for c in lost[:NAMED]}]
+    named += [f"{name}: {ONE_VALUE}" for name in with_one_value(content) if name not in {c.name for c in lost[:NAMED]}]
     return lines + ([f"{'; '.join(named)}."] if named else [])
 
 
@@ -190,7 +191,7 @@ def _not_judged(content: EvidenceFile) -> Iterator[Gap]:
         )
     yield from _not_attacked(content)
     yield from _highest(content, on_risk)
-    if lost := gone(content):
+    if lost := with_one_value(content):
         names = f"{', '.join(lost)} {'has' if len(lost) == 1 else 'have'} one value for all"
         yield Gap(
             short="whether the table is still of use",

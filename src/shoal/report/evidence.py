@@ -291,6 +291,7 @@ EvidenceFile = TypedDict(
     "EvidenceFile",
     {
         "version": Literal[2],
+        "context": str,
         "of the original": str,
         "published exactly": list[str],
         "proved": bool,

@@ -275,18 +275,11 @@ def pair_of(
         filled,
         hidden,
         missing=plan.reading,
-        made_anew=made_anew(plan),
+        made_anew=plan.made_anew,
         traces=(*admitted, *(step.trace(plan.schema) for step in plan.steps)),
         units=units,
         traced=traced or hidden is not None,
     )
-
-
-def made_anew(plan: Plan) -> tuple[str, ...]:
-    """The columns whose cells a plan makes for the table as a whole, so that a record's are nobody's."""
-    drawn = () if plan.schema.names("stratum") else plan.steps  # a stratum may be of few records
-    names = (name for step in drawn if step.as_a_whole for name in step.changes(plan.schema))
-    return tuple(dict.fromkeys(names))
 
 
 def laws_known(plan: Plan, before: Records | None, released: Records) -> Laws:
