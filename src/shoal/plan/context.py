@@ -46,6 +46,6 @@ CONTEXTS: Mapping[ContextName, Context] = {
     "research": Context(k=5, source="El Emam & Malin (2015), cells of 5 for recipients under contract"),
     "internal": Context(k=3, source="El Emam & Malin (2015), cells of 3 for trusted recipients"),
     "hipaa": Context(
-        k=11, source="cells of 11, the policy of CMS, for an expert's determination under 45 CFR 164.514(b)(1)"
+        k=11, source="cells of 11, the policy of CMS, for experts under 45 CFR 164.514(b)(1)"
     ),
 }
