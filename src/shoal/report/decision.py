@@ -96,7 +96,7 @@ def decision(content: EvidenceFile) -> Decision:
     return Decision(
         status=status,
         heading=heading,
-        points=tuple(Point(label=label, sentences=found) for label, lines in points if (found := tuple(lines))),
+        points=tuple(Point(label=label, sentences=tuple(lines)) for label, lines in points if lines),
         headlines=headlines(content),
     )
 
