@@ -168,3 +168,28 @@ def test_a_table_that_is_not_the_one_proved_is_neither_handed_over_nor_approved(
     data.write_text(data.read_text().replace("Bonn", "Arles", 1))
     with pytest.raises(FileError, match=r"data\.csv' is not the table that was proved"):
         shoal.review(folder, by="Ada") if doing == "review" else shoal.approve(folder, given)
+
+
+def test_a_rejection_gives_its_reason_and_is_final(release: shoal.Release, tmp_path: Path) -> None:
+    approved = shoal.review(release, by="Ada").approved("Bo")
+    rejected = approved.rejected("Bo", "k = 4 is too low.")
+    assert rejected.approval is None
+    assert (rejected.rejection or {})["sha256"] == approved.sha256
+    assert rejected.comments[-1]["text"] == "k = 4 is too low."
+    read = shoal.Review.read(rejected.write(tmp_path / "review.json"))
+    assert read == rejected
+    for attempt in (
+        lambda: read.approved("Cy"),
+        lambda: read.rejected("Cy", "Nor do I."),
+        lambda: approval_of(release, read),
+    ):
+        with pytest.raises(InputError, match="Bo rejected this release"):
+            attempt()
+    with pytest.raises(InputError, match="somebody other than its maker"):
+        approved.rejected("Ada", "No.")
+    with pytest.raises(InputError, match="A comment must have"):
+        approved.rejected("Bo", " ")
+    forged = json.loads(rejected.text)
+    forged["evidence"]["records"] += 1
+    with pytest.raises(FileError, match="changed after it was rejected"):
+        shoal.Review.of_text(json.dumps(forged))

@@ -54,6 +54,10 @@ def approved(handed: str, tmp_path_factory: pytest.TempPathFactory) -> str:
         state = reviewer.act("approve", by="Bo")
         assert state["review"]["approval"]["sha256"] == state["review"]["sha256"]
         text = str(reviewer.ask("document", {"what": "reviewed"})[1]["text"])
+        rejected = reviewer.act("reject", by="Bo", text="k is too low.")["review"]
+        assert (rejected["approval"], rejected["rejection"]["by"]) == (None, "Bo")
+        status, answer = reviewer.ask("do", {"do": "approve", "with": {"by": "Cy"}})
+        assert (status, "Bo rejected this release" in answer["error"]) == (422, True)
         assert reviewer.act("leave")["review"] is None
     assert sorted(path.name for path in folder.iterdir()) == ["review.json", "studio.log"]
     return text

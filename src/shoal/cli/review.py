@@ -26,7 +26,8 @@ def review() -> None:
       shoal review make release-1 --by Ada --out review.json    Ada hands it over
       shoal review show review.json                             Bo looks at it,
       shoal review comment review.json "Why k = 5?" --by Bo     asks
-      shoal review approve review.json --by Bo                  and approves
+      shoal review approve review.json --by Bo                  and approves,
+      shoal review reject review.json "k is too low" --by Bo    or rejects
       shoal review record release-1 review.json                 Ada writes it into the release
     """
 
@@ -99,6 +100,21 @@ def approve(terminal: Terminal, file: Path, by: str) -> None:
 
 
 @review.command()
+@click.argument("file", type=FILE)
+@click.argument("why")
+@click.option("--by", required=True, help=WHO + " Not the person who handed it over.")
+@pass_terminal
+def reject(terminal: Terminal, file: Path, why: str, by: str) -> None:
+    """Reject the release that FILE describes, for the reason WHY; it can then be neither approved nor recorded.
+
+    \b
+    Example:
+      shoal review reject review.json "k = 3 is too low for the public." --by Bo
+    """
+    _written(terminal, shoal.Review.read(file).rejected(by, why), file)
+
+
+@review.command()
 @click.argument("release", type=FILE)
 @click.argument("file", type=FILE)
 @pass_terminal
@@ -123,7 +139,7 @@ def _written(terminal: Terminal, review: "Review", file: Path) -> None:
 
 
 def _state(review: "Review") -> Mapping[str, object]:
-    return {"by": review.by, "sha256": review.sha256, "comments": list(review.comments), "approval": review.approval}
+    return {key: getattr(review, key) for key in ("by", "sha256", "comments", "approval", "rejection")}
 
 
 def _lines(review: "Review") -> Iterator[str]:
@@ -152,7 +168,9 @@ def _lines(review: "Review") -> Iterator[str]:
 def _remarks(review: "Review") -> Iterator[str]:
     for comment in review.comments:
         yield f"comment   {comment['by']}, {comment['when']}: {comment['text']}"
-    if review.approval is None:
+    if review.rejection is not None:
+        yield f"rejected  by {review.rejection['by']} on {review.rejection['when']}"
+    elif review.approval is None:
         yield "approval  none yet"
     else:
         yield f"approved  by {review.approval['by']} on {review.approval['when']}, SHA-256 {review.approval['sha256']}"

@@ -45,7 +45,5 @@ CONTEXTS: Mapping[ContextName, Context] = {
     "public": Context(k=11, source="EMA (2018), threshold 0.09; Health Canada (2019), cells of 11"),
     "research": Context(k=5, source="El Emam & Malin (2015), cells of 5 for recipients under contract"),
     "internal": Context(k=3, source="El Emam & Malin (2015), cells of 3 for trusted recipients"),
-    "hipaa": Context(
-        k=11, source="cells of 11, the policy of CMS, for experts under 45 CFR 164.514(b)(1)"
-    ),
+    "hipaa": Context(k=11, source="cells of 11, the policy of CMS, for experts under 45 CFR 164.514(b)(1)"),
 }

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, NotRequired, Self, cast
 from unicodedata import normalize
 
 from annotated_types import MaxLen
@@ -103,6 +103,7 @@ ReviewFile = TypedDict(
         "private": PrivateFigures | None,
         "comments": Annotated[list[Comment], MaxLen(MOST_COMMENTS)],
         "approval": Approval | None,
+        "rejection": NotRequired[Approval | None],
     },
 )
 """Layout of the file."""
@@ -128,6 +129,8 @@ class Review:
         Comments, in the order in which they were made.
     approval
         The approval, if there is one.
+    rejection
+        The rejection, if there is one; its reason is the last comment at that time.
     """
 
     by: str
@@ -136,6 +139,7 @@ class Review:
     private: PrivateFigures | None = field(default=None, repr=False)
     comments: tuple[Comment, ...] = ()
     approval: Approval | None = None
+    rejection: Approval | None = None
 
     @property
     def sha256(self) -> str:
@@ -154,11 +158,31 @@ class Review:
         return replace(self, comments=(*self.comments, comment))
 
     def approved(self, by: str) -> Self:
-        """The review, approved. Raises InputError if the name is empty, or that of the person who handed it over."""
+        """The review, approved.
+
+        Raises InputError if the name is empty, or that of the person who handed it over, or the release was rejected.
+        """
+        self.refuse_rejected()
+        return replace(self, approval=self._signed(by))
+
+    def rejected(self, by: str, why: str) -> Self:
+        """The review, rejected for a reason, which is added to the comments; an approval is withdrawn.
+
+        Raises InputError as `commented` and `approved` do.
+        """
+        self.refuse_rejected()
+        return replace(self.commented(by, why), approval=None, rejection=self._signed(by))
+
+    def _signed(self, by: str) -> Approval:
         name = _name(by)
         if _alike(name, self.by):
-            raise InputError("A release must be approved by somebody other than its maker. Give another name.")
-        return replace(self, approval={"by": name, "when": _now(), "sha256": self.sha256})
+            raise InputError("A release must be judged by somebody other than its maker. Give another name.")
+        return {"by": name, "when": _now(), "sha256": self.sha256}
+
+    def refuse_rejected(self) -> None:
+        """Raise InputError if the release was rejected."""
+        if self.rejection is not None:
+            raise InputError(f"{self.rejection['by']} rejected this release. Make another one and have that reviewed.")
 
     def write(self, path: str | Path) -> Path:
         """Write it as one file, for its owner alone."""
@@ -200,11 +224,13 @@ class Review:
             private=content["private"],
             comments=tuple(content["comments"]),
             approval=content["approval"],
+            rejection=content.get("rejection"),
         )
-        if read.approval is not None and read.approval["sha256"] != read.sha256:
-            raise FileError(f"'{name}' was changed after it was approved. Have it approved again.")
-        if read.approval is not None and _alike(read.approval["by"], read.by):
-            raise FileError(f"'{name}' was approved by its maker. Have it approved by somebody else.")
+        for what, signed in (("approved", read.approval), ("rejected", read.rejection)):
+            if signed is not None and signed["sha256"] != read.sha256:
+                raise FileError(f"'{name}' was changed after it was {what}. Have it reviewed again.")
+            if signed is not None and _alike(signed["by"], read.by):
+                raise FileError(f"'{name}' was {what} by its maker. Have it reviewed by somebody else.")
         return read
 
 
@@ -247,6 +273,7 @@ def approval_of(release: WholeRelease | LargeRelease | str | Path, approval: Rev
     Raises InputError if it was not approved, or the approval is of another release.
     """
     reviewed = approval if isinstance(approval, Review) else Review.read(approval)
+    reviewed.refuse_rejected()
     if reviewed.approval is None:
         raise InputError("The review has no approval. Have it approved, or publish without it.")
     own = review(release, reviewed.by, private=reviewed.private is not None)

@@ -227,6 +227,9 @@ class Studio:
     async def do_comment(self, by: str, text: str) -> None:
         self.session = self.session.reviewed(self._review.commented(by, text))
 
+    async def do_reject(self, by: str, text: str) -> None:
+        self.session = self.session.reviewed(self._review.rejected(by, text))
+
     async def do_approve(self, by: str) -> None:
         self.session = self.session.reviewed(self._review.approved(by))
 
@@ -396,5 +399,5 @@ def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
 CHANGING = ("edit", "put", "swap", "edit_hierarchy", "undo", "redo", "go", "resume", "name")
 """Actions that change the text."""
 
-OF_REVIEWS = ("comment", "approve", "leave", "dismiss")
+OF_REVIEWS = ("comment", "approve", "reject", "leave", "dismiss")
 """Actions on a release of somebody else that is under review."""
