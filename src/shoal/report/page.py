@@ -13,11 +13,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from shoal.report.became import became, counts_kept
 from shoal.report.charts import Chart, class_sizes_chart, drawn, size_range, svg
-from shoal.report.decision import by_rank, decision, main_measure, measured
+from shoal.report.decision import decision
 from shoal.report.evidence import Bin, Copy, Distribution, EvidenceFile, Figure, Measured, Requirement
 from shoal.report.exploration import Candidate
 from shoal.report.forms import READINGS, UnitAndLimits, figure, in_unit, in_words, is_bound, is_share, share
 from shoal.report.frontier_marks import UNPROTECTED, along_frontier, axes, axis_of, marks
+from shoal.report.headlines import by_rank, main_measure, measured
 from shoal.report.risk_map import SHAPES, Axis, Mark, MarkKind, marks_of, risk_map
 
 Filled = dict[str, Any]
