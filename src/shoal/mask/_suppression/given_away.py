@@ -3,8 +3,8 @@
 A cell of a column that is the same throughout a household is only gone when it is gone for every member; a region is
 only gone when the postcode beside it is gone too (`shoal.table.dependencies`), an age only when the year of birth is
 (`shoal.table.arithmetic`). The laws are those of the table before cells were blanked, however few are left to show them
-(`shoal.table.laws`). Where the year of birth stays, no blanking of ages helps, and none is tried: the requirement on
-the release says so.
+(`shoal.table.laws`). Where the year of birth stays, no blanking of ages helps: the other keys are blanked instead, and
+if they do not suffice, the requirement on the release names the year.
 """
 
 from collections.abc import Collection, Sequence
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.kernels.classes import classes
 from shoal.table.arithmetic import ArithmeticLaw, filled_by
 from shoal.table.dependencies import UNITS, Completion, Dependencies
 from shoal.table.laws import Laws
@@ -43,17 +44,25 @@ class Restored:
         free = [name for name in keys if name not in keep]
         tied = [set(law.columns) for law in self.laws.arithmetic]
         for dependency, cells in self.completion.cells.items():
-            if dependency.on not in keys:
+            by, on = dependency.by, dependency.on
+            if on not in keys:
                 continue
-            if dependency.by in free:
-                codes[cells, keys.index(dependency.by)] = -1
-            elif dependency.on in free and {dependency.by, dependency.on} not in tied:
-                source = records[dependency.by].codes()
-                codes[np.isin(source, source[cells]), keys.index(dependency.on)] = -1
+            if terms := [name for name in by if name in free]:
+                codes[cells, keys.index(terms[0])] = -1
+            elif on in free and {*by, on} not in tied:
+                source = classes([records[name].codes() for name in by], len(cells))[0]
+                codes[np.isin(source, source[cells]), keys.index(on)] = -1
         for law, name, cells in self.computed:
             terms = [term for term in law.columns if term != name and term in free]
             if name in keys and terms:
                 codes[cells, keys.index(terms[0])] = -1
+
+
+def given_back(records: Records, laws: Laws, keys: Sequence[str], keep: Collection[str]) -> dict[str, str]:
+    """The keys whose cells others that stay give back, each with the law in words; `keep`: keys that lose no cell."""
+    known = {name: int((~records[name].missing).sum()) for name in keys}
+    lose = {*keys, *records.names(*UNITS)}.difference(keep)
+    return laws.given_back(known, [name for name in records.names() if name not in lose])
 
 
 def cells_a_blank(records: Records, names: Sequence[str]) -> dict[str, float]:
@@ -65,4 +74,4 @@ def cells_a_blank(records: Records, names: Sequence[str]) -> dict[str, float]:
     laws = {
         name: Dependencies(records.select(dict.fromkeys((*sizes, name))), exceptions=True).of(name) for name in names
     }
-    return {name: max([1.0, *(sizes[law.by] for law in laws[name])]) for name in names}
+    return {name: max([1.0, *(sizes[law.by[0]] for law in laws[name])]) for name in names}
