@@ -47,7 +47,7 @@ def test_few_pairs_are_enough_where_the_original_shows_the_law(odd: int) -> None
     left = [10, 11, 12, 17]
     released = records_of(**original | {"region": kept_in(original["region"], left)})
     laws = Laws.for_release(records_of(**original), released)
-    assert laws.look_ups == {Dependency(("zip",), "region"): Support(odd, 100)}
+    assert laws.look_ups == {Dependency(("zip",), "region"): Support(odd, 100, 10)}
     assert Dependencies(released, exceptions=True).of("region") == []
     assert Dependencies(released, also=laws.look_ups).of("region") == [Dependency(("zip",), "region")] * (not odd)
     filled = Dependencies(released, exceptions=True, also=laws.look_ups).completed().records["region"]
@@ -63,7 +63,7 @@ def test_what_the_release_contradicts_is_no_law_of_it() -> None:
     moved = [r if i % 3 else "south" for i, r in enumerate(original["region"])]
     released = records_of(zip=original["zip"], region=[None, *moved[1:]])
     laws = Laws.for_release(records_of(**original), released)
-    assert laws.look_ups == {Dependency(("zip",), "region"): Support(0, 100)}
+    assert laws.look_ups == {Dependency(("zip",), "region"): Support(0, 100, 10)}
     assert Dependencies(released, exceptions=True, also=laws.look_ups).of("region") == []
 
 
@@ -91,7 +91,8 @@ def test_blanks_never_add_exceptions(pairs: list[tuple[int, int, bool, bool]]) -
     by, on = (np.array([pair[j] for pair in pairs], dtype=np.int32) for j in (0, 1))
     groups = [[b for a, b, *_ in pairs if a == cause and b >= 0] for cause in range(4)]
     wrong = sum(len(group) - max(map(group.count, group)) for group in groups if group)
-    assert support_of(by, on) == Support(wrong, sum(len(group) for group in groups if len(group) > 1))
+    several = [group for group in groups if len(group) > 1]
+    assert support_of(by, on) == Support(wrong, sum(map(len, several)), len(several))
     blanked = [np.where([pair[2 + j] for pair in pairs], np.int32(-1), column) for j, column in enumerate((by, on))]
     assert support_of(*blanked).exceptions <= wrong
     if (support := support_if_believed(by, on, unit=True)) is not None:

@@ -128,7 +128,7 @@ class Suppress(Mask):
     def _blanked(self, records: Records, before: Ints, search: Search, laws: Laws) -> tuple[Ints, ByLabel]:
         """The codes when cells are blanked; what there is to tell of the search."""
         rows, ids, counts = distinct_rows(before)
-        state, notes = search.searched(State.of(rows, counts), cells_a_blank(records, search.keys))
+        state, notes = search.searched(State.of(rows, counts), cells_a_blank(records, laws, search.keys, search.keep))
         codes = _without(before, state.patterns(search.rng).of_records(ids))
         codes = _guarded(records, before, codes, search, laws)
         if not self.requirements:
@@ -157,10 +157,10 @@ class Suppress(Mask):
         times
             Shape (n,); how many records of the table have it.
         together
-            For columns that are the same throughout units, the cells that must go with one; None where the table was
+            For columns that others determine, as units do, the cells that must go with one; None where the table was
             searched before, and only what was broken since is to be mended.
         given
-            Keys that others which stay give back, with the law in words: they lose a cell only if nothing else helps.
+            Keys that arithmetic gives back, with the law in words: they lose a cell only if nothing else helps.
         spent
             Shape (q,); cells of each column that were blanked before.
 
@@ -252,7 +252,7 @@ class Suppress(Mask):
         """
         keys = search.keys
         asked = Asked(models=self.requirements, before=records, keys=tuple(keys), missing=self.reading, laws=laws)
-        together, blanked, notes = cells_a_blank(records, keys), -1, ByLabel()
+        together, blanked, notes = cells_a_blank(records, laws, keys, search.keep), -1, ByLabel()
         while failing := asked.unmet(released := _released(records, before, codes, keys), filled_in=True):
             if int((codes < 0).sum()) == blanked:
                 raise Refused(

@@ -336,7 +336,10 @@ class Seen:
 
     @property
     def support(self) -> Support:
-        return Support(self.exceptions, sum(size * times for size, times in self.sizes if size > 1))
+        several = [(size, times) for size, times in self.sizes if size > 1]
+        return Support(
+            self.exceptions, sum(size * times for size, times in several), sum(times for _, times in several)
+        )
 
     def shows_law(self, there: Support | None = None, *, unit: bool) -> bool:
         """True if the law is statistically supported, with exceptions or without.

@@ -88,6 +88,7 @@ class Support:
 
     exceptions: int
     pairs: int  # Visible pairs that can tell
+    groups: int = 0  # Cells of `by` that are in some of them
 
 
 NO_LOOK_UPS: Mapping[Dependency, Support] = MappingProxyType({})
@@ -262,7 +263,8 @@ def support_of(by: Ints, on: Ints) -> Support:
     """Exceptions to a law, and visible pairs that can tell; parameters as of `determines`."""
     visible = (by >= 0) & (on >= 0)
     sizes = np.bincount(by[visible])
-    return Support(_exceptions(by[visible], on[visible]), int(sizes[sizes > 1].sum()))
+    several = sizes[sizes > 1]
+    return Support(_exceptions(by[visible], on[visible]), int(several.sum()), len(several))
 
 
 def bears(there: int, here: Support, *, unit: bool) -> bool:

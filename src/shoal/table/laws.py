@@ -52,18 +52,23 @@ class Laws:
         return cls.of(original.select(names), [name for name in names if not released[name].complete])
 
     def given_back(self, known: Mapping[str, int], stay: Collection[str]) -> dict[str, str]:
-        """Columns that others which stay give back in at least half of their cells, each with the law in words.
+        """Columns that arithmetic with others that stay gives back in at least half of their cells, with the law.
 
-        `known`: number of known cells of each column that is asked about; `stay`: the columns that lose no cell, but
-        those of units, which members may lose together.
+        `known`: number of known cells of each column that is asked about; `stay`: columns that lose no cell.
         """
-        laws = [(law.by, law.on, support.exceptions, support.pairs) for law, support in self.look_ups.items()]
-        laws += [(law.by, law.on, law.exceptions, law.records) for law in self.arithmetic]
         return {
-            on: gives_back(by, on, exceptions)
-            for by, on, exceptions, pairs in reversed(laws)
-            if on in known and on not in stay and set(by) <= set(stay) and 2 * pairs >= known[on]
+            law.on: gives_back(law.by, law.on, law.exceptions)
+            for law in reversed(self.arithmetic)
+            if law.on in known and law.on not in stay and set(law.by) <= set(stay) and 2 * law.records >= known[law.on]
         }
+
+    def looked_up(self, names: Collection[str], stay: Collection[str]) -> dict[str, float]:
+        """For columns that others which stay determine, the cells that must go with one: the mean size of a group."""
+        laws = [
+            (law, support) for law, support in self.look_ups.items() if law.on in names and set(law.by) <= set(stay)
+        ]
+        sizes = [(law.on, support.pairs / support.groups) for law, support in laws if law.on not in stay]
+        return {name: max(size for on, size in sizes if on == name) for name in dict.fromkeys(on for on, _ in sizes)}
 
 
 NO_LAWS = Laws()

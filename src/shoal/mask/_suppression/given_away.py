@@ -59,19 +59,29 @@ class Restored:
 
 
 def given_back(records: Records, laws: Laws, keys: Sequence[str], keep: Collection[str]) -> dict[str, str]:
-    """The keys whose cells others that stay give back, each with the law in words; `keep`: keys that lose no cell."""
+    """The keys whose cells arithmetic with columns that stay gives back, each with the law in words.
+
+    `keep`: keys that lose no cell.
+    """
     known = {name: int((~records[name].missing).sum()) for name in keys}
-    lose = {*keys, *records.names(*UNITS)}.difference(keep)
-    return laws.given_back(known, [name for name in records.names() if name not in lose])
+    return laws.given_back(known, _staying(records, keys, keep))
 
 
-def cells_a_blank(records: Records, names: Sequence[str]) -> dict[str, float]:
-    """For each column that is the same throughout units, the cells that must go with one: a unit's mean size."""
+def cells_a_blank(records: Records, laws: Laws, keys: Sequence[str], keep: Collection[str]) -> dict[str, float]:
+    """For each key that columns which stay determine, the cells that must go with one, or else 1.
+
+    Of a key that is the same throughout units, a unit's mean size; parameters as for `given_back`.
+    """
     units = [records[name] for name in records.names(*UNITS)]
-    if not units:
-        return {}
+    stay = [name for name in _staying(records, keys, keep) if name not in records.names(*UNITS)]
     sizes = {unit.name: len(unit) / max(len(np.unique(unit.codes())), 1) for unit in units}
-    laws = {
-        name: Dependencies(records.select(dict.fromkeys((*sizes, name))), exceptions=True).of(name) for name in names
+    shared = {
+        name: Dependencies(records.select(dict.fromkeys((*sizes, name))), exceptions=True).of(name) for name in keys
     }
-    return {name: max([1.0, *(sizes[law.by[0]] for law in laws[name])]) for name in names}
+    looked_up = laws.looked_up(keys, stay)
+    return {name: max([looked_up.get(name, 1.0), *(sizes[law.by[0]] for law in shared[name])]) for name in keys}
+
+
+def _staying(records: Records, keys: Sequence[str], keep: Collection[str]) -> list[str]:
+    lose = set(keys).difference(keep)
+    return [name for name in records.names() if name not in lose]

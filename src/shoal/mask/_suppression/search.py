@@ -70,7 +70,7 @@ class Search:
     def searched(self, state: State, together: Mapping[str, float]) -> tuple[State, ByLabel]:
         """The table when all subsets have reached their k, one after the other; what there is to tell about each.
 
-        `together`: for columns that are the same throughout units, the cells that must go with one. Raises Refused if
+        `together`: for columns that others determine, as units do, the cells that must go with one. Raises Refused if
         some record cannot reach it.
         """
         notes: ByLabel = {}

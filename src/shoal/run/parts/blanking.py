@@ -51,7 +51,7 @@ def after_blanking(run: Run, number: int, step: Step, stage: Stage, schema: Sche
     run.tell(step.name, 0.0)
     laws = run.journal.once(f"laws-{number}", lambda: work.laws(stage, schema))
     given = work.given_back(stage, schema, laws)
-    lost = run.journal.once(f"lost-{number}", lambda: work.lost(stage, schema, given))
+    lost = run.journal.once(f"lost-{number}", lambda: work.lost(stage, schema, laws, given))
     blanked = work.written(stage, lost, "first")
     kept = {name: schema.columns[name].model_copy(update={"missing": "keep"}) for name in keys}
     schema = Schema.model_construct(root=dict(schema.columns) | kept)
@@ -106,11 +106,17 @@ class Blanking:
     released: tuple[str, ...]
 
     def lost(
-        self, stage: Stage, schema: Schema, given: Mapping[str, str], turn: int = 0, spent: Longs | None = None
+        self,
+        stage: Stage,
+        schema: Schema,
+        laws: Laws,
+        given: Mapping[str, str],
+        turn: int = 0,
+        spent: Longs | None = None,
     ) -> Lost:
         """Cells that records of a stage lose; in a later turn, after some of each column were blanked already.
 
-        `given`: keys that other columns give back, with the law in words.
+        `given`: keys that arithmetic gives back, with the law in words.
         """
         counts = combinations_of(stage, self.compared, self.run.memory_for_combinations, self.step.name)
         described = Schema.model_construct(root={name: schema.columns[name] for name in self.compared})
@@ -121,7 +127,7 @@ class Blanking:
             counts[COUNT].to_numpy(),
             self.keys,
             rng,
-            together=None if turn else _unit_sizes(stage, schema, self.released, self.keys),
+            together=None if turn else self._cells_a_blank(stage, schema, laws),
             given=given,
             spent=spent,
             progress=lambda done: self.run.tell(self.step.name, done / 2),
@@ -173,12 +179,22 @@ class Blanking:
         return laws_among(original, schema, self.released, self.keys, self.run.memory, self.run.spill)
 
     def given_back(self, stage: Stage, schema: Schema, laws: Laws) -> dict[str, str]:
-        """The keys whose cells others that stay give back, each with the law in words."""
+        """The keys whose cells arithmetic with columns that stay gives back, each with the law in words."""
         missing = dict(zip(self.compared, self._missing_cells(stage)))
         known = {name: stage.records - missing[name] for name in self.keys}
-        units = {name for name in self.released if schema.columns[name].role in UNITS}
-        free = set(self.keys).difference(self.step.method.keep)
-        return laws.given_back(known, set(self.released) - free - units)
+        return laws.given_back(known, self._staying)
+
+    @property
+    def _staying(self) -> list[str]:
+        """Columns that lose no cell."""
+        return [name for name in self.released if name not in self.keys or name in self.step.method.keep]
+
+    def _cells_a_blank(self, stage: Stage, schema: Schema, laws: Laws) -> dict[str, float]:
+        """For each key that columns which stay determine, the cells that must go with one, or else 1."""
+        stay = [name for name in self._staying if schema.columns[name].role not in UNITS]
+        sizes = _unit_sizes(stage, schema, self.released, self.keys)
+        looked_up = laws.looked_up(self.keys, stay)
+        return {name: max(sizes.get(name, 1.0), looked_up.get(name, 1.0)) for name in self.keys}
 
     def spared(self, before: Stage, after: Stage, given: Mapping[str, str]) -> dict[str, str]:
         """The keys that others give back and that lost no cell between two stages."""
@@ -194,7 +210,7 @@ class Blanking:
                 break
             stage = self._without_sources(stage, sources, f"sources-{turn}")
             spent = self._blanked(original, stage)
-            lost = once(f"lost-{self.number}-{turn}", lambda: self.lost(stage, schema, given, turn, spent))  # noqa: B023
+            lost = once(f"lost-{self.number}-{turn}", lambda: self.lost(stage, schema, laws, given, turn, spent))  # noqa: B023
             if len(lost.combinations):
                 stage = self.written(stage, lost, f"turn-{turn}")
         return stage
