@@ -147,7 +147,7 @@ def test_a_planted_law_is_found_and_named(kind: str, exceptions: int) -> None:
     units = ["home"] if "home" in sources else []
     found = [law for law in laws_in_frame(frame, units) if law.name == "on" and set(law.sources) == set(sources)]
     assert [law.exceptions for law in found] == [exceptions]
-    assert f"{exceptions} exception" in str(found[0]) or not exceptions
+    assert (f"with {exceptions} exception" in str(found[0])) == (exceptions > 0)
     assert found[0].interval.low > 0.93
     others = {"sex", "blood", "mg"}
     assert not any(others & {law.name, *law.sources} for law in laws_in_frame(frame, units))

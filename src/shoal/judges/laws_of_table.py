@@ -54,10 +54,8 @@ class FoundLaw:
         """The law in words, with the interval of its rightness."""
         way = "by arithmetic" if self.arithmetic else "by look-up"
         low, high = (f"{100 * end:.1f}" for end in (self.interval.low, self.interval.high))
-        exceptions = plural(self.exceptions, "exception") if self.exceptions else "no exception"
-        return (
-            f"{gives_back(self.sources, self.name)} {way}: {exceptions} in {self.pairs:,} records ({low} to {high} %)"
-        )
+        law = gives_back(self.sources, self.name, self.exceptions)
+        return f"{law}, {way}, in {plural(self.pairs, 'record')} (right in {low} to {high} %)"
 
     def as_mapping(self) -> Record:
         """The law, JSON-able."""
@@ -80,8 +78,8 @@ def laws_of(records: Records) -> list[FoundLaw]:
     >>> frame = pl.DataFrame({"year": range(1930, 2010), "age": range(94, 14, -1)})
     >>> for law in laws_of(shoal.Microdata.of(frame, dict.fromkeys(frame.columns, "other")).records):
     ...     print(law)
-    'age' gives 'year' back by arithmetic: no exception in 80 records (95.4 to 100.0 %)
-    'year' gives 'age' back by arithmetic: no exception in 80 records (95.4 to 100.0 %)
+    'age' gives 'year' back, by arithmetic, in 80 records (right in 95.4 to 100.0 %)
+    'year' gives 'age' back, by arithmetic, in 80 records (right in 95.4 to 100.0 %)
     """
     if len(records) > MOST_RECORDS:
         records = records.take(np.arange(MOST_RECORDS))

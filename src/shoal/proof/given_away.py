@@ -5,6 +5,7 @@ A missing cell that another column determines is no secret. On a table in memory
 hold then as well. A table in parts is not filled in: if a column determines one that lacks cells, without
 exceptions or with few, or arithmetic does, the release is refused. Most columns contradict each other in a few records
 already: a law that is wrong there in more than twice the share of exceptions that it may have is not looked at further.
+Laws of two columns together, and of arithmetic, are looked for in records at equal distances, and then asked of all.
 
 The laws of the table that a release was made from need no evidence in the release (`shoal.table.laws`).
 """
@@ -50,6 +51,8 @@ FIRST = 50_000
 LOOKED_AT = 200_000
 """Records, about, in which it is looked for then: all that have some of the values of a column."""
 
+NOT_FILLED_IN = "A table in parts is not judged with missing cells filled in."
+
 
 def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path, original: Stage | None = None) -> None:
     """Refuse a released table in which a column determines missing cells of another.
@@ -65,17 +68,14 @@ def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path, or
     lacking = lacking_among(stage, names, memory, spill)
     laws = NO_LAWS if original is None else laws_among(original, schema, names, lacking, memory, spill)
     for formula, name in computed(stage, schema, names, lacking, laws):
-        raise Refused(
-            f"Nothing was released. {remedy([gives_back(formula.others(name), name)])} A table in parts is not "
-            f"judged with missing cells filled in."
-        )
-    for law in given_away(stage, schema, memory, spill, names, lacking, laws):
-        columns = f"Column {quoted(law.by)} determines" if len(law.by) == 1 else f"Columns {quoted(law.by)} determine"
-        raise Refused(
-            f"Nothing was released. {columns} missing cells of '{law.on}', so that they are given "
-            f"away; a table in parts is not judged with such cells filled in. Take one of these "
-            f"columns out, or recode it."
-        )
+        why = remedy([gives_back(formula.others(name), name)])
+        raise Refused(f"Nothing was released. {why} {NOT_FILLED_IN}")
+    for law, support in given_away(stage, schema, memory, spill, names, lacking, laws):
+        if law.by[0] in _units_of(schema, names):
+            why = f"Other records with the same {quoted(law.by)} give missing cells of '{law.on}' away."
+        else:
+            why = remedy([gives_back(law.by, law.on, support.exceptions)])
+        raise Refused(f"Nothing was released. {why} {NOT_FILLED_IN}")
 
 
 def lacking_among(stage: Stage, names: Sequence[str], memory: int, spill: Path) -> list[str]:
@@ -137,8 +137,8 @@ def given_away(
     names: Sequence[str],
     lacking: Sequence[str],
     laws: Laws = NO_LAWS,
-) -> Iterator[Dependency]:
-    """The laws by which columns, alone or two together, determine missing cells of others.
+) -> Iterator[tuple[Dependency, Support]]:
+    """The laws by which columns, alone or two together, determine missing cells of others, with what supports them.
 
     Parameters
     ----------
@@ -164,10 +164,10 @@ def given_away(
             if seen.shows_law(laws.look_ups.get(law), unit=law.by[0] in units):
                 alone.append(law)
                 if seen.open_causes:
-                    yield law
-        for law in _together(relation, _records_seen(stage, schema, names), lacking, alone):
+                    yield law, seen.support
+        for law, support in _together(relation, _records_seen(stage, schema, names), lacking, alone).items():
             if law not in tried and Seen.of(relation, law.by, law.on).open_causes:
-                yield law
+                yield law, support
 
 
 def _units_of(schema: Schema, names: Sequence[str]) -> set[str]:

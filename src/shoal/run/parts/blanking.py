@@ -224,7 +224,7 @@ class Blanking:
         filled = list(computed(stage, schema, self.released, lacking, laws))
         tied = [{name, *law.others(name)} for law, name in filled]
         chosen = []
-        for law in given_away(stage, schema, memory, spill, self.released, lacking, laws):
+        for law, _ in given_away(stage, schema, memory, spill, self.released, lacking, laws):
             if terms := [name for name in law.by if name in free]:
                 chosen.append(Source(by=law.by, on=law.on, blank=terms[0]))
             elif law.on in free and {*law.by, law.on} not in tied:
