@@ -145,10 +145,10 @@ def test_there_are_forty_kinds() -> None:
 def test_a_planted_law_is_found_and_named(kind: str, exceptions: int) -> None:
     frame, sources = planted(kind, exceptions)
     units = ["home"] if "home" in sources else []
-    found = [law for law in laws_in_frame(frame, units) if law.name == "on" and set(law.sources) == set(sources)]
-    assert [law.exceptions for law in found] == [exceptions]
-    assert (f"with {exceptions} exception" in str(found[0])) == (exceptions > 0)
-    assert found[0].interval.low > 0.93
+    listed = [law for law in laws_in_frame(frame, units) if law.name == "on" and set(law.sources) == set(sources)]
+    assert [law.exceptions for law in listed] == [exceptions]
+    assert (f"with {exceptions} exception" in str(listed[0])) == (exceptions > 0)
+    assert listed[0].interval.low > 0.93
     others = {"sex", "blood", "mg"}
     assert not any(others & {law.name, *law.sources} for law in laws_in_frame(frame, units))
 

@@ -34,8 +34,8 @@ def rates(n: int, odd: int = 0) -> pl.DataFrame:
 @pytest.mark.parametrize("n", [400, 3 * HEAD])
 @pytest.mark.parametrize("odd", [0, 1, 3, 15])
 def test_a_tariff_by_class_and_region(n: int, odd: int) -> None:
-    found = joint_laws(records_of(rates(n, odd)), ["tariff", "noise"], [])
-    assert found == {Dependency(("kind", "region"), "tariff"): Support(odd, n, 30)}
+    laws = joint_laws(records_of(rates(n, odd)), ["tariff", "noise"], [])
+    assert laws == {Dependency(("kind", "region"), "tariff"): Support(odd, n, 30)}
 
 
 def test_blanks_are_filled_in_once_the_law_is_known() -> None:

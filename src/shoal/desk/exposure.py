@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.judges.evidence import Finding
-from shoal.judges.laws_of_table import FoundLaw, laws_of
+from shoal.judges.laws_of_table import ListedLaw, laws_of
 from shoal.judges.separation import MinimalSets, Separation, minimal_sets, separation
 from shoal.judges.standing import standing
 from shoal.judges.table_pair import TablePair
@@ -117,7 +117,7 @@ class Exposure:
     sets: tuple[Separation, ...]
     searched: MinimalSets
     signs: tuple[Sign, ...]
-    laws: tuple[FoundLaw, ...] = ()
+    laws: tuple[ListedLaw, ...] = ()
     persons: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def as_mapping(self) -> Record:

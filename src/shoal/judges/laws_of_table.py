@@ -26,7 +26,7 @@ REMEDY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLaw:
+class ListedLaw:
     """A law by which columns give another one back.
 
     Parameters
@@ -69,7 +69,7 @@ class FoundLaw:
         }
 
 
-def laws_of(records: Records) -> list[FoundLaw]:
+def laws_of(records: Records) -> list[ListedLaw]:
     """The laws of a table by the column that is given back; of two by the same columns, arithmetic.
 
     Examples
@@ -84,22 +84,22 @@ def laws_of(records: Records) -> list[FoundLaw]:
     if len(records) > MOST_RECORDS:
         records = records.take(np.arange(MOST_RECORDS))
     names = list(records.names())
-    found = {(frozenset(law.sources), law.name): law for law in _found(Laws.of(records, names))}
-    return sorted(found.values(), key=lambda law: (names.index(law.name), len(law.sources)))
+    laws = {(frozenset(law.sources), law.name): law for law in _listed(Laws.of(records, names))}
+    return sorted(laws.values(), key=lambda law: (names.index(law.name), len(law.sources)))
 
 
-def laws_in_frame(frame: pl.DataFrame, units: Collection[str] = ()) -> list[FoundLaw]:
+def laws_in_frame(frame: pl.DataFrame, units: Collection[str] = ()) -> list[ListedLaw]:
     """As `laws_of`, of columns as they come; `units`: those that say which records belong together."""
     columns = {name: {"role": "household" if name in units else "other", "missing": "keep"} for name in frame.columns}
     return laws_of(Microdata.finished(frame.head(MOST_RECORDS), Schema.of(columns)).encoded)
 
 
-def _found(laws: Laws) -> Iterator[FoundLaw]:
+def _listed(laws: Laws) -> Iterator[ListedLaw]:
     for law, support in laws.look_ups.items():
-        yield FoundLaw(
+        yield ListedLaw(
             sources=law.by, name=law.on, arithmetic=False, exceptions=support.exceptions, pairs=support.pairs
         )
     for formula in laws.arithmetic:
-        yield FoundLaw(
+        yield ListedLaw(
             sources=formula.by, name=formula.on, arithmetic=True, exceptions=formula.exceptions, pairs=formula.records
         )

@@ -125,8 +125,8 @@ def _together(
     relation: Any, some: Records, lacking: Sequence[str], known: Collection[Dependency]
 ) -> dict[Dependency, Support]:
     """The laws of two columns together in some records that all records bear, with what supports them there."""
-    found = {law: Seen.of(relation, law.by, law.on).support for law in joint_laws(some, lacking, known)}
-    return {law: support for law, support in found.items() if bears(0, support, unit=False)}
+    supports = {law: Seen.of(relation, law.by, law.on).support for law in joint_laws(some, lacking, known)}
+    return {law: support for law, support in supports.items() if bears(0, support, unit=False)}
 
 
 def given_away(
