@@ -1,9 +1,10 @@
 """What several copies of one table give away together, found from the files of their `release` folder alone.
 
-Three attacks. *Joined*: a blank of one copy is filled from records of others with the same value in a column that
+Four attacks. *Joined*: a blank of one copy is filled from records of others with the same value in a column that
 stays. *Together*: whoever one copy leaves out stands in another. *Averaged*: what is drawn about a person's own cell
 comes near to it in the mean of many draws; where no column says who is who, in the mean of the records nearest to what
-is known of a person. People of whom the copies were made are compared with others like them.
+is known of a person. *Linked*: the mean of all copies, row by row where their order is kept, is matched with what is
+known of people. People of whom the copies were made are compared with others like them.
 
 Each is tried on what is admitted, and on what is refused, which is made one copy at a time. Trees tell of the ten
 records of a leaf, and copies tell more of these than one table does (whoever knows a size that is nobody else's finds
@@ -153,3 +154,22 @@ def test_noise_averages_out_and_trees_do_not(tmp_path: Path) -> None:
     assert averaged < 0.5 * one
     assert advantage(refused(trees(min_leaf=1))) < 0.6
     assert advantage(admitted(trees(), tmp_path)) > 0.8
+
+
+def linked(copies: Sequence[pl.DataFrame]) -> float:
+    """The share of people whose row is nearest to what is known of them, in the mean of copies in the table's order."""
+    released = np.mean([places(copy) for copy in copies], axis=0)
+    nearest = [np.argmin(((released - one) ** 2).sum(axis=1)) for one in places(TABLE)]
+    return float(np.mean(np.array(nearest) == np.arange(len(TABLE))))
+
+
+def test_a_mean_of_noisy_copies_is_linked_and_of_made_up_ones_is_not() -> None:
+    """A gate of one copy says little of many, so that noise is refused; made-up rows are nobody's in any number."""
+    noise = [{"mask": "noise", "variance": 0.5, "columns": ["age", "size"]}]
+    order = {"shuffle": False}
+    with pytest.raises(PlanError, match="copies must be 1"):
+        shoal.protect(TABLE, plan(noise, COPIES), seed=1)
+    noisy = [shoal.protect(TABLE, plan(noise, 1) | {"output": order}, seed=seed).data for seed in range(COPIES)]
+    assert linked(noisy[:1]) < 0.5 * linked(noisy)
+    made = shoal.protect(TABLE, plan(trees(), COPIES) | {"output": {"copies": COPIES, **order}}, seed=1)
+    assert max(linked([copy.data for copy in made.copies[:count]]) for count in (1, COPIES)) < 0.03

@@ -116,3 +116,24 @@ def test_a_seed_repeats_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two, other = (shoal.exposure(FRAME, PLAN, seed=seed).searched for seed in (1, 1, 3))
     assert one.counts == two.counts
     assert one.records == other.records == 4
+
+
+def test_laws_are_listed_before_anything_is_planned(tmp_path: Path) -> None:
+    """Of 40 ages two are wrong; a name that is taken out gives nothing back."""
+    years = [1950 + i % 20 for i in range(40)]
+    ages = [2024 - year for year in years]
+    ages[3], ages[7] = 90, 91
+    frame = pl.DataFrame({"name": [f"n{i}" for i in range(20)] * 2, "year": years, "age": ages})
+    plan = {"columns": {"name": "identifier", "year": "other", "age": "quasi-identifier"}}
+    law = next(law for law in shoal.exposure(frame, plan).laws if law.name == "age")
+    assert (law.sources, law.arithmetic, law.exceptions, law.pairs) == (("year",), True, 2, 40)
+    assert 0.83 < law.interval.low < 0.84 and 0.98 < law.interval.high < 0.99  # Wilson: 38 of 40
+    frame.write_csv(tmp_path / "t.csv")
+    (tmp_path / "plan.yaml").write_text(shoal.Plan.of(plan).as_yaml())
+    command = ["risk", str(tmp_path / "t.csv"), "--plan", str(tmp_path / "plan.yaml")]
+    said = CliRunner().invoke(cli, command).stdout
+    assert "law       'year' gives 'age' back, with 2 exceptions, by arithmetic, in 40 records" in said
+    assert "role quasi-identifier" in said
+    listed = json.loads(CliRunner().invoke(cli, ["--json", *command]).stdout)["laws"]
+    assert listed == [law.as_mapping() for law in shoal.exposure(frame, plan).laws]
+    assert shoal.exposure(FRAME, PLAN).laws == ()

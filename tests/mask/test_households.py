@@ -91,7 +91,7 @@ STEPS: dict[str, list[dict[str, Any]]] = {
 
 
 def constant(records: Records) -> set[str]:
-    return {name for name in records.names() if Dependency("home", name) in Dependencies(records).of(name)}
+    return {name for name in records.names() if Dependency(("home",), name) in Dependencies(records).of(name)}
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -321,23 +321,30 @@ def test_only_an_identifier_that_is_released_gives_cells_away(steps, seen):
     assert beside.sum() <= alone.sum() or seen
 
 
-def test_an_age_is_not_blanked_all_over_beside_a_year_that_stays():
-    """What cannot be helped by blanking is left to the requirement, which names the year."""
+def test_an_age_is_not_blanked_beside_a_year_that_stays():
+    """Other keys are, and the law is noted; where no other key helps, the refusal names the year."""
     year = np.random.default_rng(2).permutation(np.repeat(np.arange(1940, 2000), 10))
     frame = pd.DataFrame({"year": year, "age": 2024 - year, "sex": ["f", "m"] * 300})
-    frame.loc[:3, "sex"] = ["x", "y", "z", "w"]
     key = {"role": "quasi-identifier", "level": "nominal"}
 
-    def blanked(columns):
+    def blanked(columns, **parameters):
         table = shoal.Microdata.of(frame[list(columns)], columns).records
-        step = shoal.Suppress(k=3, importance={"sex": 99})
-        return step.apply(table, ["age", "sex"], np.random.default_rng(0)).records
+        step = shoal.Suppress(k=3, importance={"sex": 99}, **parameters)
+        result = step.apply(table, ["age", "sex"], np.random.default_rng(0))
+        notes = result.facts["searches"].private()
+        return {name: int(result.records[name].missing.sum()) for name in ("age", "sex")}, notes
 
-    alone = blanked({"age": key, "sex": key})["age"].missing.sum()
-    assert 0 < blanked({"year": "other", "age": key, "sex": key})["age"].missing.sum() <= alone
+    alone, _ = blanked({"age": key, "sex": key})
+    assert alone["age"] > 0 == alone["sex"]
+    beside, notes = blanked({"year": "other", "age": key, "sex": key})
+    assert beside["age"] == 0 < beside["sex"]
+    assert notes["not blanked because given back"] == "'year' gives 'age' back"
+    forced, notes = blanked({"year": "other", "age": key, "sex": key}, keep=("sex",))
+    assert 0 < forced["age"] <= alone["age"]
+    assert notes["blanked although given back"] == "'year' gives 'age' back"
     plan = {
         "columns": {"year": "other", "age": key, "sex": key},
-        "steps": [{"mask": "suppress", "k": 3, "importance": {"sex": 99}}],
+        "steps": [{"mask": "suppress", "k": 3, "keep": ["sex"]}],
         "requirements": [{"privacy": "k-anonymity", "k": 3, "missing": "wildcard"}],
     }
     with pytest.raises(Refused, match="'year' gives 'age' back: take it out, coarsen it alike"):

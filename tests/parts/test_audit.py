@@ -185,7 +185,7 @@ def test_missing_cells_that_another_column_determines_are_refused(released, fold
     gaps = pl.Series(np.random.default_rng(7).random(len(released)) < 0.02)
     frame = released.with_columns(region=pl.select(pl.when(gaps).then(None).otherwise(region)).to_series())
     plan = {"columns": COLUMNS | {"region": "quasi-identifier"}, "requirements": [{"privacy": "k-anonymity", "k": 1}]}
-    with pytest.raises(Refused, match="Column 'area' determines missing cells of 'region'"):
+    with pytest.raises(Refused, match="'area' gives 'region' back: take it out"):
         audit(folder_of(frame), plan, workers=1)
 
 

@@ -195,6 +195,28 @@ def test_a_key_that_gives_another_away_is_blanked_beside_it(folder_of, tmp_path)
     assert step["records touched"] == len(out) - len(out.drop_nulls())  # those without a region lost their postcode
 
 
+def tariffs() -> pl.DataFrame:
+    """Tariffs by class and zone, ages beside years of birth, two rare sexes."""
+    rng = np.random.default_rng(5)
+    kind, zone, year = (rng.integers(0, size, 900) for size in (5, 5, 30))
+    tariff = rng.permutation(25).reshape(5, 5)[kind, zone] % 4
+    sex = rng.choice(list("fmxy"), 900, p=[0.49, 0.49, 0.01, 0.01])
+    return pl.DataFrame(
+        {"kind": kind, "zone": zone, "tariff": tariff, "year": 1990 + year, "age": 34 - year, "sex": sex}
+    )
+
+
+@pytest.mark.parametrize("keys", [["tariff", "sex"], ["age", "sex"]], ids=["looked up", "computed"])
+def test_what_others_give_back_is_left_as_in_memory(keys, tmp_path):
+    columns = dict.fromkeys(tariffs().columns, "other")
+    columns |= {name: {"role": "quasi-identifier", "level": "nominal"} for name in keys}
+    step = {"mask": "suppress", "k": 5, "columns": keys, "importance": {"sex": 5}}
+    ours, after = by_parts(tariffs(), {"columns": columns, "steps": [step]}, tmp_path / "run")
+    theirs, result = in_memory(tariffs(), {"columns": columns, "steps": [step]})
+    assert ours[keys[0]].null_count() == 0 < ours["sex"].null_count()
+    assert ours.equals(theirs) and after.account.facts == result.facts
+
+
 def test_a_cell_of_a_key_to_keep_that_is_given_away_is_a_refusal(folder_of, tmp_path):
     frame = homes(300)
     plan = {
@@ -203,7 +225,7 @@ def test_a_cell_of_a_key_to_keep_that_is_given_away_is_a_refusal(folder_of, tmp_
         "requirements": [{"privacy": "k-anonymity", "k": 1}],
     }
     lacking = frame.with_columns(pl.when(pl.col("number") != 7).then("town"))
-    with pytest.raises(Refused, match="Column 'home' determines missing cells of 'town'"):
+    with pytest.raises(Refused, match="Other records with the same 'home' give missing cells of 'town' away"):
         protect(folder_of(lacking), plan, tmp_path / "out", seed=SEED, workers=1)
 
 

@@ -12,7 +12,7 @@ from shoal import audit, protect
 from shoal.judges.closure import closure
 from shoal.judges.refinement import trees
 from shoal.proof import given_away
-from shoal.proof.given_away import refuse_given_away
+from shoal.proof.given_away import laws_among, refuse_given_away
 from shoal.proof.narrowed import refuse_narrowed
 from shoal.table.laws import Laws
 from shoal.table.microdata import Microdata
@@ -170,6 +170,22 @@ def test_missing_cells_that_arithmetic_restores_are_refused(tmp_path):
     plan = {"columns": COLUMNS, "requirements": [{"privacy": "k-anonymity", "k": 2}]}
     with pytest.raises(Refused, match="'gross', 'net' give 'tax' back: take it out"):
         audit(tmp_path / "t.parquet", plan, workers=1)
+
+
+def test_the_laws_of_a_table_in_parts_are_those_of_the_table(tmp_path):
+    """By one column, by two, by arithmetic; with exceptions."""
+    rng = np.random.default_rng(8)
+    a, b, year = (rng.integers(0, size, 700) for size in (6, 5, 40))
+    rate = rng.permutation(30).reshape(6, 5)[a, b] % 7
+    rate[:3] = (rate[:3] + 1) % 7
+    columns = {"a": a, "b": b, "rate": rate, "half": a // 2, "year": 1980 + year, "age": 44 - year}
+    frame = pl.DataFrame(columns).cast({"half": pl.String})
+    schema = Schema.of({name: {"role": "other", "level": "nominal"} for name in columns})
+    whole = Laws.of(Microdata.finished(frame, schema).encoded, ["rate", "half", "age"])
+    parts = laws_among(staged(frame, tmp_path), schema, frame.columns, ["rate", "half", "age"], MEMORY, tmp_path)
+    assert {law.by for law in whole.look_ups} == {("a",), ("year",), ("a", "b")}
+    assert (parts.look_ups, parts.arithmetic) == (whole.look_ups, whole.arithmetic)
+    assert [law.records for law in parts.arithmetic] == [law.records for law in whole.arithmetic]
 
 
 def test_what_is_looked_at_first_is_a_copy():

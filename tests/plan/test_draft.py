@@ -193,3 +193,12 @@ def test_categories_are_suppressed_and_measurements_averaged() -> None:
 
 def test_where_nothing_can_be_protected_the_plan_says_so() -> None:
     assert "Nothing here can be protected" in plan_text(Table(frame=pl.DataFrame({"age": [30]})), "t.csv")
+
+
+def test_laws_are_told_in_a_drafted_plan() -> None:
+    years = [1950 + i % 20 for i in range(60)]
+    frame = pl.DataFrame({"id": range(60), "birth year": years, "age": [2024 - year for year in years]})
+    text = plan_text(Table(frame=frame), "t.csv")
+    assert "# 'birth year' gives 'age' back, by arithmetic, in 60 records (right in 94.0 to 100.0 %)" in text
+    assert "'id' gives" not in text
+    assert "gives" not in plan_text(Table(frame=frame), "t.csv", synthetic=True)

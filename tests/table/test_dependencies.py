@@ -34,12 +34,12 @@ def table(**columns: list[object]) -> Records:
 def test_members_of_a_household_give_each_other_away() -> None:
     records = table(home=[1, 1, 1, 2, 2, 3], town=["A", None, "A", "B", "B", None], sex=["f", "m", None, "f", "f", "m"])
     dependencies = Dependencies(records)
-    assert dependencies.of("town") == [Dependency("home", "town")]
+    assert dependencies.of("town") == [Dependency(("home",), "town")]
     assert dependencies.of("sex") == []  # the first household has both
     filled = dependencies.completed()
     assert filled.records["town"].values.tolist() == [0, 0, 0, 1, 1, -1]  # nobody else lives in household 3
     assert {d: c.tolist() for d, c in filled.cells.items()} == {
-        Dependency("home", "town"): [False, True, False, False, False, False]
+        Dependency(("home",), "town"): [False, True, False, False, False, False]
     }
 
 
@@ -53,7 +53,7 @@ def test_a_postcode_tells_the_region_but_four_records_prove_nothing() -> None:
     region = ["north" if int(z) < 5 else "south" for z in zip_]
     region[7] = None
     records = table(zip=zip_, region=region)
-    assert Dependencies(records).of("region") == [Dependency("zip", "region")]
+    assert Dependencies(records).of("region") == [Dependency(("zip",), "region")]
     assert Dependencies(records).of("zip") == []
     assert Dependencies(records).completed().records["region"].categories[0] == "north"
     assert not Dependencies(records).completed().records["region"].missing.any()
@@ -113,11 +113,11 @@ def test_what_one_cause_leaves_open_another_fills_in() -> None:
         home=home, zip=[f"{h % 5}" for h in home], region=["ns"[h % 5 // 3] for h in home[:-2]] + ["s", None]
     )
     region = Dependencies(records).completed()
-    assert [d.by for d in region.cells] == ["zip"]
+    assert [d.by for d in region.cells] == [("zip",)]
     lacking = records["region"].values.copy()
     lacking[0] = -1
     both = Dependencies(records.with_variables(records["region"].with_values(lacking))).completed()
-    assert [d.by for d in both.cells] == ["home", "zip"]
+    assert [d.by for d in both.cells] == [("home",), ("zip",)]
     assert not both.records["region"].missing.any()
 
 
@@ -147,7 +147,7 @@ def test_a_law_of_households_survives_exceptions(exceptions: int) -> None:
     records = planted(exceptions)
     assert Dependencies(records).of("region") == []
     filled = Dependencies(records, exceptions=True)
-    assert filled.of("region") == [Dependency("home", "region")]
+    assert filled.of("region") == [Dependency(("home",), "region")]
     whole = planted(exceptions).with_variables(records["region"])
     (cells,) = filled.completed().cells.values()
     others = [set(whole["region"].values[(whole["home"].values == h)].tolist()) for h in whole["home"].values[cells]]

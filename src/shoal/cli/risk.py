@@ -64,6 +64,7 @@ def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top:
         ["row", "records with the same quasi-identifiers"], [[f"{r:,}", f"{s:,}"] for r, s in exposure.riskiest]
     )
     _which_columns(terminal, exposure)
+    _laws(terminal, exposure)
     _identifiers(terminal, exposure)
 
 
@@ -95,6 +96,16 @@ def _which_columns(terminal: Terminal, exposure: "Exposure") -> None:
             for s in exposure.sets
         ],
     )
+
+
+def _laws(terminal: Terminal, exposure: "Exposure") -> None:
+    """Print the columns that give others back, and what helps."""
+    from shoal.judges.laws_of_table import REMEDY
+
+    for law in exposure.laws:
+        terminal.say(f"law       {law}")
+    if exposure.laws:
+        terminal.say(f"remedy    {REMEDY}")
 
 
 def _identifiers(terminal: Terminal, exposure: "Exposure") -> None:

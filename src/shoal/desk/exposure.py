@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.judges.evidence import Finding
+from shoal.judges.laws_of_table import ListedLaw, laws_of
 from shoal.judges.separation import MinimalSets, Separation, minimal_sets, separation
 from shoal.judges.standing import standing
 from shoal.judges.table_pair import TablePair
@@ -99,6 +100,8 @@ class Exposure:
         Records and columns searched for such sets, and all sets with their counts.
     signs
         Columns whose names or values look like one of HIPAA's eighteen identifiers.
+    laws
+        Laws by which columns give others back, in the first 100,000 records; identifiers left out.
     persons
         By identifier that repeats, its number of values, and the number of records that have one. All other figures
         count records.
@@ -114,6 +117,7 @@ class Exposure:
     sets: tuple[Separation, ...]
     searched: MinimalSets
     signs: tuple[Sign, ...]
+    laws: tuple[ListedLaw, ...] = ()
     persons: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def as_mapping(self) -> Record:
@@ -145,6 +149,7 @@ class Exposure:
                 for identifier in IDENTIFIERS
             ],
             "values examined of a column": MOST_VALUES,
+            "laws": [law.as_mapping() for law in self.laws],
         }
 
 
@@ -206,6 +211,7 @@ def exposure(
         sets=tuple(separation(records, columns) for columns in list(searched.counts)[:top]),
         searched=searched,
         signs=tuple(signs(original.frame, labelled.labels)),
+        laws=tuple(laws_of(original.encoded.without(original.encoded.names("identifier")))),
         persons=_persons(original.encoded),
     )
 

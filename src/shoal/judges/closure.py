@@ -14,15 +14,15 @@ the original (`shoal.table.laws`), though the release hardly shows them. No figu
 reveal more about the original than the release does.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from shoal.judges.refinement import refined
 from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, filled_by, uncontradicted
-from shoal.table.dependencies import UNITS, Dependencies, Dependency, gives_back
+from shoal.table.dependencies import UNITS, Dependencies, gives_back
 from shoal.table.hierarchy import Hierarchy
-from shoal.table.laws import NO_LAWS, Laws, with_steps
+from shoal.table.laws import NO_LAWS, Laws, look_ups_of, with_steps
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import plural, quoted
@@ -38,8 +38,9 @@ class Origin:
     """Sources of the cells that were filled in, in order."""
 
     sources: dict[str, None] = field(default_factory=dict)  # Columns from which cells of other records were filled in
-    # Which columns give which back, by look-up or by arithmetic, in words; those of households are not named
-    laws: dict[str, None] = field(default_factory=dict)
+    # Which columns give which back, by look-up or by arithmetic, and with how many exceptions; those of households are
+    # not named
+    laws: dict[tuple[tuple[str, ...], str], int] = field(default_factory=dict)
     by_arithmetic: bool = False
     by_rules: bool = False
     by_laws_of_original: bool = False  # Some of the laws need the original
@@ -71,11 +72,15 @@ class Closure:
         total, origin = sum(self.filled.values()), self.origin
         sources = [f"other records with the same {quoted(origin.sources)}"] if origin.sources else []
         sources += ["arithmetic"] * origin.by_arithmetic + ["the rules"] * origin.by_rules
+        clauses = [
+            gives_back(sources, name, 0 if origin.by_laws_of_original else exceptions)
+            for (sources, name), exceptions in origin.laws.items()
+        ]
         sentence = (
             f"The release {'and the laws of the original give' if origin.by_laws_of_original else 'itself gives'} away "
             f"{plural(total, 'missing or generalised cell')} of {quoted(self.filled)}, by {' and '.join(sources)}."
         )
-        return f"{sentence} {remedy(origin.laws)}" if origin.laws else sentence
+        return f"{sentence} {remedy(clauses)}" if clauses else sentence
 
 
 def remedy(laws: Iterable[str]) -> str:
@@ -99,27 +104,22 @@ def closure(
     >>> closure(shoal.Microdata.of(frame, roles).records).sentence
     "The release itself gives away 1 missing or generalised cell of 'town', by other records with the same 'home'."
     """
-    own = Arithmetic(released)
-    closed = _closed(released, deduce, trees, Laws(arithmetic=tuple(own.laws)), Origin())
+    own, look_ups = Arithmetic(released), look_ups_of(released, [v.name for v in released.variables if not v.complete])
+    joint = {law: support for law, support in look_ups.items() if len(law.by) > 1}
+    closed = _closed(released, deduce, trees, Laws(look_ups=joint, arithmetic=tuple(own.laws)), Origin())
     carried = uncontradicted(released, laws.arithmetic)
-    if _shown(released, laws.look_ups, carried, own):
+    if laws.look_ups.keys() <= look_ups.keys() and _rounded(carried, own):
         return closed
-    both = Laws(look_ups=laws.look_ups, arithmetic=(*carried, *own.laws))
+    both = Laws(look_ups={**joint, **laws.look_ups}, arithmetic=(*carried, *own.laws))
     informed = _closed(released, deduce, trees, both, Origin(by_laws_of_original=True))
     same = all(not _changed(v, informed.records[v.name]) for v in closed.records.variables)
     return closed if same and informed.certain is None else replace(closed, informed=informed)
 
 
-def _shown(
-    released: Records, look_ups: Collection[Dependency], carried: Sequence[ArithmeticLaw], own: Arithmetic
-) -> bool:
-    """True if the release itself shows all laws of the original, with the steps that columns are rounded to."""
-    own_look_ups = Dependencies(released, exceptions=True)
-    shown = {name: own_look_ups.of(name) for name in dict.fromkeys(law.on for law in look_ups)}
+def _rounded(carried: Sequence[ArithmeticLaw], own: Arithmetic) -> bool:
+    """True if the release itself shows some laws of the original, with the steps that columns are rounded to."""
     rounded = {(law.on, law.by, law.operation, with_steps(law, own).steps) for law in own.laws}
-    return all(law in shown[law.on] for law in look_ups) and all(
-        (law.on, law.by, law.operation, law.steps) in rounded for law in carried
-    )
+    return all((law.on, law.by, law.operation, law.steps) in rounded for law in carried)
 
 
 def _closed(
@@ -150,14 +150,16 @@ def _filled_in(
     formulas = [law for law in laws.arithmetic if exceptions or law.exact]
     while trees or any(not v.complete for v in records.variables):
         deduced = records if deduce is None else deduce(records)
-        step = Dependencies(deduced, exceptions=exceptions, also=laws.look_ups).completed()
+        dependencies = Dependencies(deduced, exceptions=exceptions, also=laws.look_ups)
+        step = dependencies.completed()
         computed, filled = filled_by(step.records, formulas)
         narrowed, narrowing = refined(computed, trees, exceptions=exceptions)
         origin.by_rules |= deduced is not records
-        origin.sources |= dict.fromkeys([*(dependency.by for dependency in step.cells), *narrowing])
-        by_column = [law for law in step.cells if records[law.by].role not in UNITS]
-        origin.laws |= dict.fromkeys(gives_back([law.by], law.on) for law in by_column)
-        origin.laws |= dict.fromkeys(gives_back(law.others(name), name) for law, name, _ in filled)
+        origin.sources |= dict.fromkeys([*(name for law in step.cells for name in law.by), *narrowing])
+        for law in (law for law in step.cells if records[law.by[0]].role not in UNITS):
+            origin.laws.setdefault((law.by, law.on), dependencies.support(law).exceptions)
+        for formula, name, _ in filled:
+            origin.laws.setdefault((tuple(formula.others(name)), name), formula.exceptions)
         origin.by_arithmetic |= bool(filled)
         if narrowed is records:
             break

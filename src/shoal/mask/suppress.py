@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from shoal.mask._suppression.given_away import Restored, cells_a_blank
+from shoal.mask._suppression.given_away import Restored, cells_a_blank, given_back
 from shoal.mask._suppression.required import Asked, check_reading
 from shoal.mask._suppression.search import How, Search, Subset
 from shoal.mask._suppression.state import Patterns, State
@@ -115,21 +115,26 @@ class Suppress(Mask):
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         search = self.search_on(records, columns, rng, progress)
         before = search.codes_of(records)
-        codes = before
-        notes: ByLabel = {}
+        codes, notes = before, ByLabel()
         if len(records):
-            rows, ids, counts = distinct_rows(before)
-            state, notes = search.searched(State.of(rows, counts), cells_a_blank(records, search.keys))
-            codes = _without(before, state.patterns(rng).of_records(ids))
             laws = Laws.of(records, search.keys)
-            codes = _guarded(records, before, codes, search, laws)
-            if self.requirements:
-                codes, more = self._required(records, before, codes, search, laws)
-                notes |= more
+            given = given_back(records, laws, search.keys, self.keep)
+            codes, notes = search.sparing(given, lambda search: self._blanked(records, before, search, laws))
         search.prove(codes, np.ones(len(codes), dtype=np.int64))
         blank = (codes < 0) & (before >= 0)
         facts = self.facts_of(blank.sum(axis=0), int(blank.any(axis=1).sum()), len(records), search.keys, notes)
         return StepResult(records=without_cells(records, search.keys, blank), facts=facts)
+
+    def _blanked(self, records: Records, before: Ints, search: Search, laws: Laws) -> tuple[Ints, ByLabel]:
+        """The codes when cells are blanked; what there is to tell of the search."""
+        rows, ids, counts = distinct_rows(before)
+        state, notes = search.searched(State.of(rows, counts), cells_a_blank(records, laws, search.keys, search.keep))
+        codes = _without(before, state.patterns(search.rng).of_records(ids))
+        codes = _guarded(records, before, codes, search, laws)
+        if not self.requirements:
+            return codes, notes
+        codes, more = self._required(records, before, codes, search, laws)
+        return codes, notes | more
 
     def blanks(
         self,
@@ -139,6 +144,7 @@ class Suppress(Mask):
         rng: Generator,
         *,
         together: Mapping[str, float] | None,
+        given: Mapping[str, str],
         spent: Longs | None = None,
         progress: Progress = None,
     ) -> tuple[Longs, Patterns, ByLabel]:
@@ -151,8 +157,10 @@ class Suppress(Mask):
         times
             Shape (n,); how many records of the table have it.
         together
-            For columns that are the same throughout units, the cells that must go with one; None where the table was
+            For columns that others determine, as units do, the cells that must go with one; None where the table was
             searched before, and only what was broken since is to be mended.
+        given
+            Keys that arithmetic gives back, with the law in words: they lose a cell only if nothing else helps.
         spent
             Shape (q,); cells of each column that were blanked before.
 
@@ -167,11 +175,12 @@ class Suppress(Mask):
         """
         search = self.search_on(records, columns, rng, progress)
         rows, ids, counts = distinct_rows(search.codes_of(records), times)
-        state, notes = State.of(rows, counts, spent), ByLabel()
-        if together is None:
-            state = search.mended(state)
-        else:
-            state, notes = search.searched(state, together)
+        start = State.of(rows, counts, spent)
+
+        def treated(search: Search) -> tuple[State, ByLabel]:
+            return (search.mended(start), ByLabel()) if together is None else search.searched(start, together)
+
+        state, notes = search.sparing(given, treated)
         search.prove(state.codes, state.counts)
         return ids, state.patterns(rng), notes
 
@@ -243,7 +252,7 @@ class Suppress(Mask):
         """
         keys = search.keys
         asked = Asked(models=self.requirements, before=records, keys=tuple(keys), missing=self.reading, laws=laws)
-        together, blanked, notes = cells_a_blank(records, keys), -1, ByLabel()
+        together, blanked, notes = cells_a_blank(records, laws, keys, search.keep), -1, ByLabel()
         while failing := asked.unmet(released := _released(records, before, codes, keys), filled_in=True):
             if int((codes < 0).sum()) == blanked:
                 raise Refused(

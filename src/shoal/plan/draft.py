@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from shoal.judges.laws_of_table import REMEDY, laws_in_frame
 from shoal.plan.guess import FEW_CODES, Guess, K, guess
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import plural, printable
@@ -45,6 +46,8 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
         more = f", missing: {g.missing}" if g.missing else ""
         column = f"{_key(g.name) + ':':<{wide + 1}} {{role: {g.role}, level: {g.level}{more}}}"
         lines.append(f"  {column:<{wide + 52}} # {g.reason}")
+    if not synthetic:
+        lines += _laws(frame, guesses)
     ending = source.lower().removesuffix(".gz").rpartition(".")[2]
     body = _synthesised(frame, guesses) if synthetic else _steps(frame, guesses)
     return "\n".join([*lines, *body, f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
@@ -59,6 +62,15 @@ def _repeated(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
                 f"# {printable(name)}: {plural(persons, 'person')} in {plural(len(cells), 'record')}. What is required "
                 f"counts records; k-anonymity with unit: {_key(name)} counts persons, and mdav with it groups them."
             )
+
+
+def _laws(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
+    """Comments on the columns that give others back, identifiers left out."""
+    released = [g.name for g in guesses if g.role != "identifier"]
+    laws = laws_in_frame(frame.select(released), [g.name for g in guesses if g.role == "household"])
+    if not laws:
+        return []
+    return [*(f"# {printable(str(law))}" for law in laws), f"# The remedy: {REMEDY}."]
 
 
 def _steps(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:

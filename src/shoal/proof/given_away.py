@@ -5,6 +5,7 @@ A missing cell that another column determines is no secret. On a table in memory
 hold then as well. A table in parts is not filled in: if a column determines one that lacks cells, without
 exceptions or with few, or arithmetic does, the release is refused. Most columns contradict each other in a few records
 already: a law that is wrong there in more than twice the share of exceptions that it may have is not looked at further.
+Laws of two columns together, and of arithmetic, are looked for in records at equal distances, and then asked of all.
 
 The laws of the table that a release was made from need no evidence in the release (`shoal.table.laws`).
 """
@@ -27,11 +28,13 @@ from shoal.table.dependencies import (
     LOG_CHANCE,
     UNITS,
     Dependency,
+    Support,
     bears,
     believed,
     gives_back,
     log_chance_of,
 )
+from shoal.table.joint_dependencies import joint_laws
 from shoal.table.laws import NO_LAWS, Laws, with_steps
 from shoal.table.microdata import Microdata
 from shoal.table.numeric_cells import NumericCells, numbers_in
@@ -40,13 +43,15 @@ from shoal.table.parts.session import session
 from shoal.table.parts.stage import OWN, Stage
 from shoal.table.records import Records
 from shoal.table.schema import Schema
-from shoal.vocabulary.errors import Refused
+from shoal.vocabulary.errors import Refused, quoted
 
 FIRST = 50_000
 """Records, about, in which a contradiction is looked for first, and laws of arithmetic are."""
 
 LOOKED_AT = 200_000
 """Records, about, in which it is looked for then: all that have some of the values of a column."""
+
+NOT_FILLED_IN = "A table in parts is not judged with missing cells filled in."
 
 
 def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path, original: Stage | None = None) -> None:
@@ -62,17 +67,15 @@ def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path, or
     names = [name for name in stage.schema if name not in OWN]
     lacking = lacking_among(stage, names, memory, spill)
     laws = NO_LAWS if original is None else laws_among(original, schema, names, lacking, memory, spill)
-    for law, name in computed(stage, schema, names, lacking, laws):
-        raise Refused(
-            f"Nothing was released. {remedy([gives_back(law.others(name), name)])} A table in parts is not "
-            f"judged with missing cells filled in."
-        )
-    for by, on in given_away(stage, schema, memory, spill, names, lacking, laws):
-        raise Refused(
-            f"Nothing was released. Column '{by}' determines missing cells of '{on}', so that they are given "
-            f"away; a table in parts is not judged with such cells filled in. Take one of the two "
-            f"columns out, or recode it."
-        )
+    for formula, name in computed(stage, schema, names, lacking, laws):
+        why = remedy([gives_back(formula.others(name), name)])
+        raise Refused(f"Nothing was released. {why} {NOT_FILLED_IN}")
+    for law, support in given_away(stage, schema, memory, spill, names, lacking, laws):
+        if law.by[0] in _units_of(schema, names):
+            why = f"Other records with the same {quoted(law.by)} give missing cells of '{law.on}' away."
+        else:
+            why = remedy([gives_back(law.by, law.on, support.exceptions)])
+        raise Refused(f"Nothing was released. {why} {NOT_FILLED_IN}")
 
 
 def lacking_among(stage: Stage, names: Sequence[str], memory: int, spill: Path) -> list[str]:
@@ -102,19 +105,28 @@ def laws_among(
     with session(memory, spill) as connection:
         relation = original.relation(connection)
         for by, on in open_pairs(original, there, wanted, partial(mostly_contradicted, units=units)):
-            seen = Seen.of(relation, by, on)
+            seen = Seen.of(relation, (by,), on)
             if seen.shows_law(unit=by in units):
-                look_ups[Dependency(by, on)] = seen.exceptions
+                look_ups[Dependency((by,), on)] = seen.support
+        look_ups |= _together(relation, _records_seen(original, schema, there), wanted, look_ups)
     arithmetic = _arithmetic(original, schema, there, wanted)
     counts = {law: _counts(original, schema, law, arithmetic.cells) for law in arithmetic.laws}
     return Laws(
         look_ups=look_ups,
         arithmetic=tuple(
-            replace(with_steps(law, arithmetic), exceptions=exceptions)
+            replace(with_steps(law, arithmetic), exceptions=exceptions, records=known)
             for law, (known, exceptions, *_) in counts.items()
             if exceptions <= EXCEPTIONS[False] * known
         ),
     )
+
+
+def _together(
+    relation: Any, some: Records, lacking: Sequence[str], known: Collection[Dependency]
+) -> dict[Dependency, Support]:
+    """The laws of two columns together in some records that all records bear, with what supports them there."""
+    supports = {law: Seen.of(relation, law.by, law.on).support for law in joint_laws(some, lacking, known)}
+    return {law: support for law, support in supports.items() if bears(0, support, unit=False)}
 
 
 def given_away(
@@ -125,8 +137,8 @@ def given_away(
     names: Sequence[str],
     lacking: Sequence[str],
     laws: Laws = NO_LAWS,
-) -> Iterator[tuple[str, str]]:
-    """The columns among some that determine missing cells of others, each with the other.
+) -> Iterator[tuple[Dependency, Support]]:
+    """The laws by which columns, alone or two together, determine missing cells of others, with what supports them.
 
     Parameters
     ----------
@@ -141,15 +153,21 @@ def given_away(
         return
     units = _units_of(schema, names)
     pairs = open_pairs(stage, names, lacking, partial(mostly_contradicted, units=units))
-    pairs = list(dict.fromkeys((*pairs, *((law.by, law.on) for law in laws.look_ups if law.on in lacking))))
-    if not pairs:
-        return
+    tried = dict.fromkeys(
+        [*(Dependency((by,), on) for by, on in pairs), *(law for law in laws.look_ups if law.on in lacking)]
+    )
     with session(memory, spill) as connection:
         relation = stage.relation(connection)
-        for by, on in pairs:
-            seen = Seen.of(relation, by, on)
-            if seen.open_causes and seen.shows_law(laws.look_ups.get(Dependency(by, on)), unit=by in units):
-                yield by, on
+        alone = []
+        for law in tried:
+            seen = Seen.of(relation, law.by, law.on)
+            if seen.shows_law(laws.look_ups.get(law), unit=law.by[0] in units):
+                alone.append(law)
+                if seen.open_causes:
+                    yield law, seen.support
+        for law, support in _together(relation, _records_seen(stage, schema, names), lacking, alone).items():
+            if law not in tried and Seen.of(relation, law.by, law.on).open_causes:
+                yield law, support
 
 
 def _units_of(schema: Schema, names: Sequence[str]) -> set[str]:
@@ -179,7 +197,7 @@ def computed(
             if not (cells := cells_of(rounded, records, read)):
                 continue
             known, exceptions, *filled = _counts(stage, schema, rounded, cells)
-            if bears(law.exceptions, exceptions, known, unit=False):
+            if bears(law.exceptions, Support(exceptions, known), unit=False):
                 yield from ((law, name) for name, number in zip(law.columns, filled) if number and name in lacking)
                 break
 
@@ -279,48 +297,63 @@ def mostly_contradicted(records: pl.DataFrame, units: Collection[str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """Counts of cells that speak for or against the law that one column determines another."""
+    """Counts of cells that speak for or against the law that some columns determine another."""
 
+    columns: int  # How many do
     exceptions: int
-    open_causes: int  # Cells of the one that stand beside known and missing cells of the other
-    sizes: list[tuple[int, int]]  # Visible pairs of a cell of the one, and how many cells have so many
+    open_causes: int  # Cells of these that stand beside known and missing cells of the other
+    sizes: list[tuple[int, int]]  # Visible pairs of a cell of these, and how many cells have so many
     counts: list[int]  # Of these pairs, those with each cell of the other
 
     @classmethod
-    def of(cls, relation: Any, by: str, on: str) -> "Seen":
+    def of(cls, relation: Any, by: Sequence[str], on: str) -> "Seen":
         """Counts in all records."""
+        present = " AND ".join(f"{name_in_sql(name)} IS NOT NULL" for name in by)
+        causes = [f"cause_{number}" for number in range(len(by))]
+        cause = ", ".join(causes)
+        named = ", ".join(f"{name_in_sql(name)} AS {alias}" for name, alias in zip(by, causes))
         pairs = (
-            relation.filter(f"{name_in_sql(by)} IS NOT NULL")
-            .project(f"{name_in_sql(by)} AS cause, {name_in_sql(on)} AS effect")
-            .aggregate("cause, effect, count(*)::BIGINT AS n", "cause, effect")
+            relation.filter(present)
+            .project(f"{named}, {name_in_sql(on)} AS effect")
+            .aggregate(f"{cause}, effect, count(*)::BIGINT AS n", f"{cause}, effect")
         )
         groups = pairs.aggregate(
-            "cause, coalesce(sum(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS known, "
+            f"{cause}, coalesce(sum(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS known, "
             "coalesce(max(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS most, sum(n)::BIGINT AS all_records",
-            "cause",
+            cause,
         )
         exceptions, open_causes = groups.aggregate(
             "coalesce(sum(known - most), 0)::BIGINT, count(*) FILTER (known > 0 AND known < all_records)"
         ).fetchall()[0]
         effects = pairs.filter("effect IS NOT NULL").aggregate("effect, sum(n)::BIGINT", "effect").fetchall()
         return cls(
+            columns=len(by),
             exceptions=exceptions,
             open_causes=open_causes,
             sizes=sorted(groups.filter("known > 0").aggregate("known, count(*)", "known").fetchall()),
             counts=sorted(count for _, count in effects),
         )
 
-    def shows_law(self, there: int | None = None, *, unit: bool) -> bool:
+    @property
+    def support(self) -> Support:
+        several = [(size, times) for size, times in self.sizes if size > 1]
+        return Support(
+            self.exceptions, sum(size * times for size, times in several), sum(times for _, times in several)
+        )
+
+    def shows_law(self, there: Support | None = None, *, unit: bool) -> bool:
         """True if the law is statistically supported, with exceptions or without.
 
-        `there`: exceptions in the original, None where it is not known; a law that held there need only not be
-        contradicted.
+        `there`: its support in the original, None where it is not known; a law that held there need only not be
+        contradicted, and one of two columns together is shown nowhere else.
         """
+        unit = unit and self.columns == 1
         if not self.sizes:
             return False
-        telling = sum(size * times for size, times in self.sizes if size > 1)
-        if there is not None and bears(there, self.exceptions, telling, unit=unit):
+        if there is not None and bears(there.exceptions, self.support, unit=unit):
             return True
+        if self.columns > 1:
+            return False
         if not self.exceptions:
             several = any(size > 1 for size, _ in self.sizes)
             return several if unit else log_chance_of_groups(self.sizes, self.counts) < LOG_CHANCE

@@ -24,7 +24,7 @@ beyond `MOST_TRIPLES` are not tried; a hundred columns of numbers, ten of which 
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -34,7 +34,7 @@ import numpy as np
 
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.elementary import log
-from shoal.table.dependencies import EXCEPTIONS, LOG_CHANCE, bears
+from shoal.table.dependencies import EXCEPTIONS, LOG_CHANCE, Support, bears
 from shoal.table.fitted_line import FEWEST, HALVES, fitted_line
 from shoal.table.numeric_cells import ROUNDING, NumericCells
 from shoal.table.records import Records
@@ -79,6 +79,7 @@ class ArithmeticLaw:
     slope: float = 1.0
     offset: float = 0.0
     exceptions: int = 0  # Records that contradict it
+    records: int = field(default=0, compare=False)  # Of these, and of those that do not
     # Rounding step of each column in the table that the law comes from; None if that is the table at hand
     steps: tuple[float, ...] | None = None
 
@@ -238,7 +239,7 @@ class Arithmetic:
         common = int((c.values[complete] == c.most).sum())
         if not law_holds(len(complete), exceptions, common, chance, trials):
             return None
-        return replace(law, exceptions=exceptions)
+        return replace(law, exceptions=exceptions, records=len(complete))
 
 
 def law_holds(records: int, exceptions: int, common: int, chance: float, trials: int) -> bool:
@@ -331,7 +332,7 @@ def _uncontradicted(law: ArithmeticLaw, records: Records, read: Read) -> Arithme
     known = np.all([~np.isnan(numeric.values) for numeric in cells.values()], axis=0)
     complete = {name: numeric.values[known] for name, numeric in cells.items()}
     exceptions = int(wrong(law, complete, cells[law.on]).min())
-    if not bears(law.exceptions, exceptions, int(known.sum()), unit=False):
+    if not bears(law.exceptions, Support(exceptions, int(known.sum())), unit=False):
         return None
     return replace(law, exceptions=max(law.exceptions, exceptions))
 

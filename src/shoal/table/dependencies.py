@@ -25,8 +25,8 @@ believed if it is right
 Columns of a table that was made from another may follow laws of that one though few cells are left to show it. Such a
 law needs no evidence (`shoal.table.laws`); it suffices that the records do not contradict it (`bears`).
 
-Two kinds of law are left out on purpose: determination by two columns together but by neither alone (except for
-arithmetic: `shoal.table.arithmetic`), and laws that hold in a part of the table only.
+Determination by two columns together but by neither alone has tests of its own (`shoal.table.joint_dependencies`). Laws
+that hold in a part of the table only are left out on purpose.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,11 +37,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from shoal.kernels.arrays import Bools, Floats, Ints, Longs
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints
 from shoal.kernels.classes import classes, first_rows
 from shoal.kernels.elementary import exp, log
 from shoal.table.records import Records
-from shoal.vocabulary.errors import quoted
+from shoal.vocabulary.errors import plural, quoted
 
 CHANCE = 1e-6
 """Chance of no exception below which a law is believed.
@@ -76,13 +76,22 @@ A millionth is small enough: for smaller s one exception outweighs all evidence.
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """The cells of the column `by` determine those of `on`."""
+    """The cells of the columns `by`, one or two, determine those of `on`."""
 
-    by: str
+    by: tuple[str, ...]
     on: str
 
 
-NO_LOOK_UPS: Mapping[Dependency, int] = MappingProxyType({})
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Evidence for a law."""
+
+    exceptions: int
+    pairs: int  # Visible pairs that can tell
+    groups: int = 0  # Cells of `by` that are in some of them
+
+
+NO_LOOK_UPS: Mapping[Dependency, Support] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,8 +111,8 @@ class Dependencies:
     exceptions
         True if laws with exceptions count, too.
     also
-        Laws of the table that this one was made from, which need no evidence here, with their number of exceptions
-        there. A law without exceptions there counts as exact only if it has none here.
+        Laws that need no evidence here, with what supports them: of the table that this one was made from, and of two
+        columns together. A law without exceptions there counts as exact only if it has none here.
 
     Examples
     --------
@@ -116,36 +125,54 @@ class Dependencies:
     >>> roles = {"home": "household", "town": town, "age": "quasi-identifier"}
     >>> found = Dependencies(shoal.Microdata.of(pl.DataFrame(frame), roles).records)
     >>> found.of("town")
-    [Dependency(by='home', on='town')]
+    [Dependency(by=('home',), on='town')]
     >>> found.completed().records["town"].missing.any()
     np.False_
     """
 
     def __init__(
-        self, records: Records, *, exceptions: bool = False, also: Mapping[Dependency, int] = NO_LOOK_UPS
+        self, records: Records, *, exceptions: bool = False, also: Mapping[Dependency, Support] = NO_LOOK_UPS
     ) -> None:
         self.records = records
         self.exceptions = exceptions
         self.also = also
 
     @cached_property
-    def _codes(self) -> dict[str, Ints]:
-        """Codes of each column: equal numbers for equal cells, -1 for missing ones."""
-        return {v.name: v.codes() for v in self.records.variables}
+    def _codes(self) -> dict[tuple[str, ...], Ints]:
+        """Codes of single columns and of some pairs: equal numbers for equal cells, -1 for missing ones."""
+        codes = {(v.name,): v.codes() for v in self.records.variables}
+        pairs = dict.fromkeys(law.by for law in self.also if len(law.by) > 1)
+        return codes | {pair: joint_codes(*(codes[name,] for name in pair)) for pair in pairs}
 
     def of(self, name: str) -> list[Dependency]:
         """The dependencies of a column: exact ones first, and of these those of households and persons first."""
         others = sorted((v for v in self.records.variables if v.name != name), key=lambda v: v.role not in UNITS)
-        units = {v.name: v.role in UNITS for v in others}
-        codes, on = self._codes, self._codes[name]
-        laws = {by: Dependency(by, name) for by in units}
-        seen = {by: exceptions_seen(codes[by], on) for by in units if laws[by] in self.also}
-        still = {by for by, (wrong, _) in seen.items() if not wrong and not self.also[laws[by]]}
-        exact = [by for by, unit in units.items() if by in still or determines(codes[by], on, unit=unit)]
-        nearly = [by for by in units if self.exceptions and by not in exact]
-        still = {by for by, pairs in seen.items() if bears(self.also[laws[by]], *pairs, unit=units[by])}
-        nearly = [by for by in nearly if by in still or nearly_determines(codes[by], on, unit=units[by])]
-        return [laws[by] for by in (*exact, *nearly)]
+        laws = [Dependency((v.name,), name) for v in others]
+        laws += [law for law in self.also if law.on == name and len(law.by) > 1]
+        exact = [law for law in laws if self._holds(law, exceptions=False)]
+        left = [law for law in laws if law not in exact] if self.exceptions else []
+        return [*exact, *(law for law in left if self._holds(law, exceptions=True))]
+
+    def _holds(self, law: Dependency, *, exceptions: bool) -> bool:
+        """True if a law is known and not contradicted, or shown by these records; with exceptions or without."""
+        by, on = self._pair(law)
+        unit = self._of_units(law)
+        if (known := self.also.get(law)) is not None:
+            here = support_of(by, on)
+            if bears(known.exceptions, here, unit=unit) if exceptions else not here.exceptions + known.exceptions:
+                return True
+        test = nearly_determines if exceptions else determines
+        return len(law.by) == 1 and test(by, on, unit=unit)
+
+    def _of_units(self, law: Dependency) -> bool:
+        return len(law.by) == 1 and self.records[law.by[0]].role in UNITS
+
+    def support(self, law: Dependency) -> Support:
+        """Exceptions and visible pairs of a law, believed or not."""
+        return support_of(*self._pair(law))
+
+    def _pair(self, law: Dependency) -> tuple[Ints, Ints]:
+        return self._codes[law.by], self._codes[law.on,]
 
     def completed(self) -> Completion:
         """The table with every missing cell filled in that another column determines, in one pass."""
@@ -156,7 +183,7 @@ class Dependencies:
                 continue
             values, left = variable.values.copy(), variable.missing.copy()
             for dependency in self.of(name):
-                donors = _donors(self._codes[dependency.by], self._codes[name])
+                donors = _donors(*self._pair(dependency))
                 filled = left & (donors >= 0)
                 if filled.any():
                     values[filled] = variable.values[donors[filled]]
@@ -166,9 +193,16 @@ class Dependencies:
         return Completion(records=self.records.with_variables(*changed) if cells else self.records, cells=cells)
 
 
-def gives_back(sources: Sequence[str], name: str) -> str:
-    """A law as a clause."""
-    return f"{quoted(sources)} {'give' if len(sources) > 1 else 'gives'} '{name}' back"
+def gives_back(sources: Sequence[str], name: str, exceptions: int = 0) -> str:
+    """A law as a clause, with its number of exceptions."""
+    clause = f"{quoted(sources)} {'give' if len(sources) > 1 else 'gives'} '{name}' back"
+    return f"{clause}, with {plural(exceptions, 'exception')}" if exceptions else clause
+
+
+def joint_codes(first: Ints, second: Ints) -> Ints:
+    """Shape (n,); codes of two columns together, -1 where either is missing."""
+    both = ints(classes([first, second], len(first))[0])
+    return np.where((first < 0) | (second < 0), np.int32(-1), both)
 
 
 def shares_of_household(records: Records, name: str) -> Floats | None:
@@ -216,30 +250,31 @@ def nearly_determines(by: Ints, on: Ints, *, unit: bool) -> bool:
     return believed(sizes, times, np.bincount(effects), wrong, unit=unit)
 
 
-def exceptions_to(by: Ints, on: Ints, *, unit: bool) -> int | None:
-    """Number of exceptions to the law that one column determines another; None if it is not believed.
+def support_if_believed(by: Ints, on: Ints, *, unit: bool) -> Support | None:
+    """Support of the law that one column determines another; None if it is not believed.
 
     Parameters as of `determines`.
     """
-    if determines(by, on, unit=unit):
-        return 0
-    return exceptions_seen(by, on)[0] if nearly_determines(by, on, unit=unit) else None
+    law = determines(by, on, unit=unit) or nearly_determines(by, on, unit=unit)
+    return support_of(by, on) if law else None
 
 
-def exceptions_seen(by: Ints, on: Ints) -> tuple[int, int]:
-    """Number of exceptions to a law, and of visible pairs that can tell; parameters as of `determines`."""
+def support_of(by: Ints, on: Ints) -> Support:
+    """Exceptions to a law, and visible pairs that can tell; parameters as of `determines`."""
     visible = (by >= 0) & (on >= 0)
     sizes = np.bincount(by[visible])
-    return _exceptions(by[visible], on[visible]), int(sizes[sizes > 1].sum())
+    several = sizes[sizes > 1]
+    return Support(_exceptions(by[visible], on[visible]), int(several.sum()), len(several))
 
 
-def bears(there: int, wrong: int, telling: int, *, unit: bool) -> bool:
+def bears(there: int, here: Support, *, unit: bool) -> bool:
     """True if records do not contradict a law of the table that they were made from.
 
     Blanking cells and leaving out records never adds exceptions; but a law that is wrong in most of the visible pairs
-    is of no use to anybody. `there`: exceptions in that table; `wrong`, `telling`: exceptions here, and the visible
-    pairs that can tell; `unit` as of `determines`.
+    is of no use to anybody. `there`: exceptions in that table; `here`: what supports the law in these records; `unit`
+    as of `determines`.
     """
+    wrong, telling = here.exceptions, here.pairs
     return wrong <= EXCEPTIONS[unit] * telling or (wrong <= there and 2 * wrong <= telling)
 
 
@@ -311,8 +346,12 @@ def _exceptions(by: Ints, on: Ints) -> int:
     """Number of records that lack the most frequent cell of `on` beside their cell of `by`; no cell is missing."""
     if not len(by):
         return 0
+    causes, effects = int(by.max()) + 1, int(on.max()) + 1
+    if causes * effects <= 4 * len(by):
+        table = np.bincount(by.astype(np.int64) * effects + on, minlength=causes * effects)
+        return int(len(by) - table.reshape(causes, effects).max(axis=1).sum())
     pairs, sizes = classes([by, on], len(by))
-    most = np.zeros(int(by.max()) + 1, dtype=np.int64)
+    most = np.zeros(causes, dtype=np.int64)
     np.maximum.at(most, by[first_rows(pairs, len(sizes))], sizes)
     return int(len(by) - most.sum())
 

@@ -22,7 +22,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from shoal.table.arithmetic import Arithmetic, ArithmeticLaw
-from shoal.table.dependencies import UNITS, Dependency, exceptions_to
+from shoal.table.dependencies import UNITS, Dependency, Support, gives_back, support_if_believed
+from shoal.table.joint_dependencies import joint_laws
 from shoal.table.records import Records
 
 
@@ -30,7 +31,7 @@ from shoal.table.records import Records
 class Laws:
     """Laws of a table, which give back cells in tables made from it."""
 
-    look_ups: Mapping[Dependency, int] = field(default_factory=dict)  # Number of exceptions of each law
+    look_ups: Mapping[Dependency, Support] = field(default_factory=dict)  # By one column or two, with their evidence
     arithmetic: tuple[ArithmeticLaw, ...] = ()
 
     @classmethod
@@ -38,13 +39,9 @@ class Laws:
         """The laws of a table that give back columns with cells that are missing elsewhere or will be."""
         if not lacking:
             return NO_LAWS
-        codes = {v.name: v.codes() for v in original.variables}
-        units = original.names(*UNITS)
-        pairs = [Dependency(by, on) for on in original.names() if on in lacking for by in original.names() if by != on]
-        seen = {pair: exceptions_to(codes[pair.by], codes[pair.on], unit=pair.by in units) for pair in pairs}
         arithmetic = Arithmetic(original, lacking)
         return cls(
-            look_ups={pair: exceptions for pair, exceptions in seen.items() if exceptions is not None},
+            look_ups=look_ups_of(original, lacking),
             arithmetic=tuple(with_steps(law, arithmetic) for law in arithmetic.laws),
         )
 
@@ -54,8 +51,37 @@ class Laws:
         names = [name for name in released.names() if name in original]
         return cls.of(original.select(names), [name for name in names if not released[name].complete])
 
+    def given_back(self, known: Mapping[str, int], stay: Collection[str]) -> dict[str, str]:
+        """Columns that arithmetic with others that stay gives back in at least half of their cells, with the law.
+
+        `known`: number of known cells of each column that is asked about; `stay`: columns that lose no cell.
+        """
+        return {
+            law.on: gives_back(law.by, law.on, law.exceptions)
+            for law in reversed(self.arithmetic)
+            if law.on in known and law.on not in stay and set(law.by) <= set(stay) and 2 * law.records >= known[law.on]
+        }
+
+    def looked_up(self, names: Collection[str], stay: Collection[str]) -> dict[str, float]:
+        """For columns that others which stay determine, the cells that must go with one: the mean size of a group."""
+        laws = [
+            (law, support) for law, support in self.look_ups.items() if law.on in names and set(law.by) <= set(stay)
+        ]
+        sizes = [(law.on, support.pairs / support.groups) for law, support in laws if law.on not in stay]
+        return {name: max(size for on, size in sizes if on == name) for name in dict.fromkeys(on for on, _ in sizes)}
+
 
 NO_LAWS = Laws()
+
+
+def look_ups_of(records: Records, lacking: Collection[str]) -> dict[Dependency, Support]:
+    """The laws by which one column, or two together, determine some columns."""
+    codes = {v.name: v.codes() for v in records.variables} if lacking else {}
+    units = records.names(*UNITS)
+    pairs = [(by, on) for on in codes if on in lacking for by in codes if by != on]
+    seen = {(by, on): support_if_believed(codes[by], codes[on], unit=by in units) for by, on in pairs}
+    alone = {Dependency((by,), on): support for (by, on), support in seen.items() if support is not None}
+    return alone | joint_laws(records, lacking, alone)
 
 
 def with_steps(law: ArithmeticLaw, arithmetic: Arithmetic) -> ArithmeticLaw:

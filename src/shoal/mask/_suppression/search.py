@@ -1,9 +1,9 @@
 """The search for few cells to blank, on the distinct rows of the keys with how many records have each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -27,6 +27,9 @@ STARTS = 30
 """Greedy collections under `equal` at effort 1, for tables that are not too large."""
 
 How = Literal["greedy", "refined", "optimal"]
+
+
+Result = TypeVar("Result")
 
 
 class Subset(TypedDict):
@@ -67,7 +70,7 @@ class Search:
     def searched(self, state: State, together: Mapping[str, float]) -> tuple[State, ByLabel]:
         """The table when all subsets have reached their k, one after the other; what there is to tell about each.
 
-        `together`: for columns that are the same throughout units, the cells that must go with one. Raises Refused if
+        `together`: for columns that others determine, as units do, the cells that must go with one. Raises Refused if
         some record cannot reach it.
         """
         notes: ByLabel = {}
@@ -75,6 +78,23 @@ class Search:
             state, note = self._reached(state, subset, together)
             notes[f"k = {subset['k']} on {', '.join(subset['columns'])}"] = note
         return self.mended(state), notes
+
+    def sparing(
+        self, given: Mapping[str, str], search: Callable[["Search"], tuple[Result, ByLabel]]
+    ) -> tuple[Result, ByLabel]:
+        """The result of a search that blanks no key which others give back; of one that does if that is refused.
+
+        `given`: such keys, each with the law in words.
+        """
+        if not given:
+            return search(self)
+        laws = "; ".join(given.values())
+        try:
+            result, notes = search(replace(self, keep=(*self.keep, *given)))
+        except Refused:
+            result, notes = search(self)
+            return result, {**notes, "blanked although given back": laws}
+        return result, {**notes, "not blanked because given back": laws}
 
     def mended(self, state: State) -> State:
         """The table after the subsets that blanked cells have broken were treated again, until none is broken.

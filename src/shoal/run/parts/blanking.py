@@ -19,6 +19,7 @@ from shoal.plan.steps import Step, settings_of
 from shoal.proof.given_away import computed, given_away, lacking_among, laws_among, mostly_contradicted, open_pairs
 from shoal.run.parts.steps import After, Run
 from shoal.table.dependencies import UNITS, believed
+from shoal.table.laws import Laws
 from shoal.table.microdata import Microdata
 from shoal.table.parts.moments import COUNT, combinations_of
 from shoal.table.parts.stage import Stage, read_part, write_part
@@ -48,11 +49,14 @@ def after_blanking(run: Run, number: int, step: Step, stage: Stage, schema: Sche
         released=tuple(name for name in stage.columns if name not in run.plan.unreleased),
     )
     run.tell(step.name, 0.0)
-    lost = run.journal.once(f"lost-{number}", lambda: work.lost(stage, schema))
+    laws = run.journal.once(f"laws-{number}", lambda: work.laws(stage, schema))
+    given = work.given_back(stage, schema, laws)
+    lost = run.journal.once(f"lost-{number}", lambda: work.lost(stage, schema, laws, given))
     blanked = work.written(stage, lost, "first")
     kept = {name: schema.columns[name].model_copy(update={"missing": "keep"}) for name in keys}
     schema = Schema.model_construct(root=dict(schema.columns) | kept)
-    end = work.guarded(stage, blanked, schema)
+    given = work.spared(stage, blanked, given)
+    end = work.guarded(stage, blanked, schema, laws, given)
     facts: Facts = lost.facts if end is blanked else work.facts_after(stage, end, lost)
     run.tell(step.name, 1.0)
     return After(
@@ -101,8 +105,19 @@ class Blanking:
     compared: tuple[str, ...]
     released: tuple[str, ...]
 
-    def lost(self, stage: Stage, schema: Schema, turn: int = 0, spent: Longs | None = None) -> Lost:
-        """Cells that records of a stage lose; in a later turn, after some of each column were blanked already."""
+    def lost(
+        self,
+        stage: Stage,
+        schema: Schema,
+        laws: Laws,
+        given: Mapping[str, str],
+        turn: int = 0,
+        spent: Longs | None = None,
+    ) -> Lost:
+        """Cells that records of a stage lose; in a later turn, after some of each column were blanked already.
+
+        `given`: keys that arithmetic gives back, with the law in words.
+        """
         counts = combinations_of(stage, self.compared, self.run.memory_for_combinations, self.step.name)
         described = Schema.model_construct(root={name: schema.columns[name] for name in self.compared})
         combinations = counts.drop(COUNT)
@@ -112,7 +127,8 @@ class Blanking:
             counts[COUNT].to_numpy(),
             self.keys,
             rng,
-            together=None if turn else _unit_sizes(stage, schema, self.released, self.keys),
+            together=None if turn else self._cells_a_blank(stage, schema, laws),
+            given=given,
             spent=spent,
             progress=lambda done: self.run.tell(self.step.name, done / 2),
         )
@@ -158,59 +174,85 @@ class Blanking:
             before = pl.concat([before, seen]).group_by(NUMBER).agg(pl.col(START).sum())
         return starts
 
-    def guarded(self, original: Stage, stage: Stage, schema: Schema) -> Stage:
+    def laws(self, original: Stage, schema: Schema) -> Laws:
+        """The laws of the table as it comes to the step by which keys are given back."""
+        return laws_among(original, schema, self.released, self.keys, self.run.memory, self.run.spill)
+
+    def given_back(self, stage: Stage, schema: Schema, laws: Laws) -> dict[str, str]:
+        """The keys whose cells arithmetic with columns that stay gives back, each with the law in words."""
+        missing = dict(zip(self.compared, self._missing_cells(stage)))
+        known = {name: stage.records - missing[name] for name in self.keys}
+        return laws.given_back(known, self._staying)
+
+    @property
+    def _staying(self) -> list[str]:
+        """Columns that lose no cell."""
+        return [name for name in self.released if name not in self.keys or name in self.step.method.keep]
+
+    def _cells_a_blank(self, stage: Stage, schema: Schema, laws: Laws) -> dict[str, float]:
+        """For each key that columns which stay determine, the cells that must go with one, or else 1."""
+        stay = [name for name in self._staying if schema.columns[name].role not in UNITS]
+        sizes = _unit_sizes(stage, schema, self.released, self.keys)
+        looked_up = laws.looked_up(self.keys, stay)
+        return {name: max(sizes.get(name, 1.0), looked_up.get(name, 1.0)) for name in self.keys}
+
+    def spared(self, before: Stage, after: Stage, given: Mapping[str, str]) -> dict[str, str]:
+        """The keys that others give back and that lost no cell between two stages."""
+        lost = dict(zip(self.compared, self._blanked(before, after)))
+        return {name: law for name, law in given.items() if not lost[name]}
+
+    def guarded(self, original: Stage, stage: Stage, schema: Schema, laws: Laws, given: Mapping[str, str]) -> Stage:
         """The stage when what gives blanked cells away is blanked as well, until nothing does."""
         once = self.run.journal.once
         for turn in range(1, stage.records * len(self.keys) + 1):  # cells are only ever blanked, so it ends before
-            pairs = once(f"given-away-{self.number}-{turn}", lambda: self._given_away(original, stage, schema))  # noqa: B023
-            if not pairs:
+            sources = once(f"given-away-{self.number}-{turn}", lambda: self._given_away(stage, schema, laws, given))  # noqa: B023
+            if not sources:
                 break
-            stage = self._without_sources(stage, pairs, f"sources-{turn}")
+            stage = self._without_sources(stage, sources, f"sources-{turn}")
             spent = self._blanked(original, stage)
-            lost = once(f"lost-{self.number}-{turn}", lambda: self.lost(stage, schema, turn, spent))  # noqa: B023
+            lost = once(f"lost-{self.number}-{turn}", lambda: self.lost(stage, schema, laws, given, turn, spent))  # noqa: B023
             if len(lost.combinations):
                 stage = self.written(stage, lost, f"turn-{turn}")
         return stage
 
-    def _given_away(self, original: Stage, stage: Stage, schema: Schema) -> list[tuple[str, str, bool]]:
-        """The columns that determine missing cells of a key, with it, and whether by arithmetic, where blanking one of
-        the two helps: not the key beside a column that gives it back by arithmetic.
+    def _given_away(self, stage: Stage, schema: Schema, laws: Laws, given: Mapping[str, str]) -> list["Source"]:
+        """The columns that give missing cells of a key away, where blanking one of these or the key helps: not the key
+        beside columns that give it back by arithmetic.
         """
-        free = set(self.keys) - set(self.step.method.keep)
-        memory, spill = self.run.memory, self.run.spill
+        free, memory, spill = set(self.keys).difference(self.step.method.keep, given), self.run.memory, self.run.spill
         lacking = lacking_among(stage, self.keys, memory, spill)
-        if not lacking:
-            return []
-        laws = self.run.journal.once(
-            f"laws-{self.number}", lambda: laws_among(original, schema, self.released, self.keys, memory, spill)
-        )
         filled = list(computed(stage, schema, self.released, lacking, laws))
         tied = [{name, *law.others(name)} for law, name in filled]
-        pairs = given_away(stage, schema, memory, spill, self.released, lacking, laws)
-        chosen = [(by, on, False) for by, on in pairs if by in free or (on in free and {by, on} not in tied)]
-        terms = [(next((term for term in law.others(name) if term in free), None), name) for law, name in filled]
-        return [*chosen, *((term, name, True) for term, name in terms if term is not None)]
+        chosen = []
+        for law, _ in given_away(stage, schema, memory, spill, self.released, lacking, laws):
+            if terms := [name for name in law.by if name in free]:
+                chosen.append(Source(by=law.by, on=law.on, blank=terms[0]))
+            elif law.on in free and {*law.by, law.on} not in tied:
+                chosen.append(Source(by=law.by, on=law.on, blank=law.on))
+        for formula, name in filled:
+            terms = [term for term in formula.others(name) if term in free]
+            chosen += [Source(by=(), on=name, blank=term) for term in terms[:1]]
+        return chosen
 
-    def _without_sources(self, stage: Stage, pairs: Sequence[tuple[str, str, bool]], turn: str) -> Stage:
+    def _without_sources(self, stage: Stage, sources: Sequence["Source"], turn: str) -> Stage:
         """The stage after the key that determines a missing cell lost its cell beside it; where it is no key that may
         lose cells, after all records with the same cell of it lost theirs of the other.
         """
-        free = set(self.keys) - set(self.step.method.keep)
-        sources = [
-            Source(by=by, on=on, beside=by in free, cells=None if arithmetic else _sources(stage, by, on))
-            for by, on, arithmetic in pairs
-        ]
+        cells = [_sources(stage, source.by, source.on) if source.by else None for source in sources]
         place = self.run.journal.place(f"step-{self.number}") / turn
         place.mkdir(mode=0o700, exist_ok=True)
         paths = [place / path.name for path in stage.parts]
-        for _ in stage.each(partial(_write_without_sources, sources=sources), None, paths):
+        for _ in stage.each(partial(_write_without_sources, sources=sources, cells=cells), None, paths):
             pass
         return Stage.of(paths, stage.engine)
 
     def _blanked(self, before: Stage, after: Stage) -> Longs:
         """Shape (q,); cells of each column that were blanked between two stages."""
-        missing = [pl.concat(stage.each(_missing, self.compared)).sum().row(0) for stage in (before, after)]
-        return np.array(missing[1], dtype=np.int64) - np.array(missing[0], dtype=np.int64)
+        return self._missing_cells(after) - self._missing_cells(before)
+
+    def _missing_cells(self, stage: Stage) -> Longs:
+        """Shape (q, or more); missing cells of each compared column."""
+        return np.array(pl.concat(stage.each(_missing, self.compared)).sum().row(0), dtype=np.int64)
 
     def facts_after(self, before: Stage, after: Stage, first: Lost) -> Facts:
         """Facts of the step where more was blanked than was decided on at first."""
@@ -220,22 +262,22 @@ class Blanking:
         return facts
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class Source:
-    """A column that determines missing cells of another.
+    """Columns that give missing cells of another away, and the column that is blanked against it.
 
     Parameters
     ----------
-    beside
-        Whether its own cell beside a missing one is blanked; the other's in all records with it if not.
-    cells
-        Its cells that do; None where all are meant.
+    by
+        Columns that determine missing cells; none where arithmetic gives all of them back.
+    blank
+        One of the columns that give away, whose cells beside missing ones are blanked; or `on`, which is blanked in all
+        records with the same cells of `by`.
     """
 
-    by: str
+    by: tuple[str, ...]
     on: str
-    beside: bool
-    cells: pl.DataFrame | None
+    blank: str
 
 
 def _lost(name: str) -> str:
@@ -275,19 +317,19 @@ def _numbered_in(chunk: pl.DataFrame, numbered: pl.DataFrame) -> pl.DataFrame:
     return joined.group_by(NUMBER).agg(pl.len().cast(pl.Int64).alias(START))
 
 
-def _write_without_sources(chunk: pl.DataFrame, path: Path, sources: Sequence[Source]) -> None:
+def _write_without_sources(
+    chunk: pl.DataFrame, path: Path, sources: Sequence[Source], cells: Sequence[pl.DataFrame | None]
+) -> None:
     blank: dict[str, pl.Series] = {}
-    for source in sources:
-        name = source.by if source.beside else source.on
-        chosen = chunk[source.on].is_null() if source.beside else pl.repeat(True, len(chunk), eager=True)
-        if source.cells is not None:
-            marked = source.cells.with_columns(pl.lit(True).alias(PLACE))
+    for source, causes in zip(sources, cells):
+        name = source.blank
+        chosen = pl.repeat(True, len(chunk), eager=True) if name == source.on else chunk[source.on].is_null()
+        if causes is not None:
+            marked = causes.with_columns(pl.lit(True).alias(PLACE))
             hit = chunk.select(source.by).join(marked, on=source.by, how="left", maintain_order="left")
             chosen = chosen & hit[PLACE].fill_null(False)
         blank[name] = blank[name] | chosen if name in blank else chosen
-    write_part(
-        chunk.with_columns(pl.when(~cells).then(pl.col(name)).alias(name) for name, cells in blank.items()), path
-    )
+    write_part(chunk.with_columns(pl.when(~rows).then(pl.col(name)).alias(name) for name, rows in blank.items()), path)
 
 
 def _missing(chunk: pl.DataFrame) -> pl.DataFrame:
@@ -301,9 +343,9 @@ def _touched(chunk: pl.DataFrame, path: Path, keys: Sequence[str]) -> int:
     return int(np.logical_or.reduce(lost).sum())
 
 
-def _sources(stage: Stage, by: str, on: str) -> pl.DataFrame:
-    """The cells of a column that stand beside known and missing cells of another."""
-    pairs = combinations_of(stage, (by, on)).filter(pl.col(by).is_not_null())
+def _sources(stage: Stage, by: Sequence[str], on: str) -> pl.DataFrame:
+    """The cells of some columns that stand beside known and missing cells of another."""
+    pairs = combinations_of(stage, (*by, on)).drop_nulls(by)
     present = pl.col(on).is_not_null()
     return pairs.group_by(by).agg(present.any() & ~present.all()).filter(pl.col(on)).select(by).sort(by)
 
