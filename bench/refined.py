@@ -1,70 +1,87 @@
-"""What refinement reaches: IL = 100 SSE/SST against MDAV, V-MDAV and the proven lower bounds, by budget.
+"""Information loss of refined partitions, beside MDAV and the proven lower bounds: IL = 100 SSE/SST.
 
-    python bench/refined.py [--data FOLDER] [--moves 2000 10000 40000] [--finish] [--eia]
+    python bench/refined.py [--data FOLDER] [--budgets] [--table census ...] [--k 3 5 10] [--finish columns]
 
-FOLDER holds census.csv, tarragona.csv and eia.csv (the CASC reference files). Budgets are moves per record;
-seconds are of CPU. Without the files, skewed synthetic tables of the same size stand in.
+FOLDER holds census.csv, tarragona.csv and eia.csv (the CASC reference files). `--budgets` prints what some budgets, in
+moves per record, reach. Otherwise each table and k is refined with the given finish, and its figures replace those in
+refined.json beside this program, which docs/reference/microaggregation.md gives. Seconds are of CPU.
 """
 
 import argparse
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from alone import timed
 from shoal import MDAV, VMDAV, MuApprox, Refined
-from shoal.kernels.partition.bounds import groups_of, neighbour_bound, relaxation
+from shoal.kernels.partition.bounds import neighbour_bound
 
 TEXT = ["UTILNAME", "STATE", "YEAR", "MONTH"]
+FIGURES = Path(__file__).with_suffix(".json")
 
 
 def table(folder: Path, name: str) -> np.ndarray:
-    path = folder / f"{name}.csv"
-    if path.is_file():
-        return pl.read_csv(path).drop(TEXT, strict=False).to_numpy().astype(float)
-    rows = {"census": 1080, "tarragona": 834, "eia": 4092}[name]
-    rng = np.random.default_rng(rows)
-    return rng.lognormal(0, 1, (rows, 13)) @ rng.normal(size=(13, 13))
+    return pl.read_csv(folder / f"{name}.csv").drop(TEXT, strict=False).to_numpy().astype(float)
 
 
-def row(label: str, loss: float, base: float, seconds: float) -> None:
-    print(f"  {label:<28} {loss:8.4f} {100 * (1 - loss / base):7.1f} % below MDAV {seconds:8.2f} s")
+def standardised(x: np.ndarray) -> np.ndarray:
+    return (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
 
 
-def bench(x: np.ndarray, name: str, k: int, budgets: list[int], finish: bool) -> None:
-    z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
-    percent = 100 / (z**2).sum()
-    print(f"{name}: {len(x)} x {x.shape[1]}, k = {k}")
-    seconds, base = timed(lambda: MDAV(k=k).partition(x))
-    row("MDAV", base.information_loss(z), base.information_loss(z), seconds)
-    others = {"V-MDAV": VMDAV(k=k), "mu-Approx": MuApprox(k=k), "descent only": Refined(k=k, start="mdav", moves=0)}
-    others |= {f"{moves} moves a record": Refined(k=k, start="mdav", moves=moves * len(x)) for moves in budgets}
-    if finish and k <= 3:
-        others |= {
-            f"... and {how}": Refined(k=k, start="mdav", finish=how)
-            for how in ("windows", "columns")
-            if how == "windows" or len(x) <= 1100
-        }
+def budgets(x: np.ndarray, k: int) -> None:
+    """Print the losses that other methods and some budgets reach."""
+    z, base = standardised(x), None
+    others = {"MDAV": MDAV(k=k), "V-MDAV": VMDAV(k=k), "mu-Approx": MuApprox(k=k)}
+    others |= {
+        f"{moves} moves": Refined(k=k, start="mdav", moves=moves * len(x)) for moves in (0, 2_000, 10_000, 40_000)
+    }
     for label, method in others.items():
         seconds, part = timed(lambda method=method: method.partition(x, seed=1))
-        row(label, part.information_loss(z), base.information_loss(z), seconds)
-    seconds, bound = timed(lambda: neighbour_bound(z, k))
-    row("lower bound, neighbours", percent * bound, base.information_loss(z), seconds)
-    if finish and k <= 3 and len(x) <= 1100:
-        seconds, relaxed = timed(lambda: relaxation(z, k, groups_of(part.labels)))
-        row("lower bound, set partition", percent * relaxed.bound, base.information_loss(z), seconds)
+        loss = part.information_loss(z)
+        base = base or loss
+        print(f"  {label:<14} {loss:8.4f} {100 * (1 - loss / base):7.1f} % below MDAV {seconds:8.2f} s", flush=True)
+
+
+def finished(x: np.ndarray, k: int, finish: str) -> dict[str, Any]:
+    """Losses in percent, with a lower bound of the loss of any partition."""
+    z = standardised(x)
+    percent = 100 / (z**2).sum()
+    plain, (seconds, part) = (
+        MDAV(k=k).partition(x),
+        timed(Refined(k=k, start="mdav", finish=finish).partition, x, seed=1),
+    )
+    bound = part.details.get("no partition loses less than", neighbour_bound(z, k))
+    figures = {"MDAV": plain.information_loss(z), "refined": part.information_loss(z), "bound": percent * bound}
+    return {
+        "finish": finish,
+        "seconds": round(seconds),
+        **{name: round(float(value), 4) for name, value in figures.items()},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    parser.add_argument("--table", nargs="+", default=["census", "tarragona", "eia"])
+    parser.add_argument("--k", type=int, nargs="+", default=[3, 5, 10])
+    parser.add_argument("--finish", choices=["none", "windows", "columns"], default="columns")
+    parser.add_argument("--budgets", action="store_true")
+    given = parser.parse_args()
+    for name in given.table:
+        for k in given.k:
+            print(f"{name}, k = {k}", flush=True)
+            x = table(given.data, name)
+            if given.budgets:
+                budgets(x, k)
+                continue
+            figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+            figures.setdefault(name, {})[str(k)] = one = finished(x, k, given.finish)
+            FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+            print(f"  {one}", flush=True)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
-    parser.add_argument("--moves", type=int, nargs="+", default=[2_000, 10_000, 40_000])
-    parser.add_argument("--finish", action="store_true", help="exact finish and set-partition bound, k = 3")
-    parser.add_argument("--eia", action="store_true", help="EIA too (a minute)")
-    given = parser.parse_args()
-    for name in ("census", "tarragona"):
-        for k in (3, 5, 10):
-            bench(table(given.data, name), name, k, given.moves, given.finish)
-    if given.eia:
-        bench(table(given.data, "eia"), "eia", 3, given.moves, finish=False)
+    main()

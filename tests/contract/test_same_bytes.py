@@ -64,6 +64,7 @@ PARTITIONS: dict[str, dict[str, Any]] = {
     "gaussian-mixture": {"kmeans_starts": 1},
     "latent-class": {"columns": ["sex", "illness"], "starts": 2},
     "local-synthesis": {"starts": 2, "kmeans_starts": 1},
+    "refined": {"moves": 20_000, "finish": "columns"},
 }
 """Parameters by partition; of an iteration's starts, which compute alike, there are few."""
 

@@ -120,6 +120,22 @@ def test_masking_by_hand():
     )
 
 
+def test_shorter_codes_are_padded_on_the_side_that_is_masked_last():
+    """As ARX's redaction of values aligned on the side where masking begins."""
+    assert Hierarchy.from_masking([5, 17, 120], padding="0").paths == (
+        ("5", "00*", "0**", "*"),
+        ("17", "01*", "0**", "*"),
+        ("120", "12*", "1**", "*"),
+    )
+    assert Hierarchy.from_masking(["a", "bcd"], side="left", padding="_").paths == (
+        ("a", "*__", "**_", "*"),
+        ("bcd", "*cd", "**d", "*"),
+    )
+    for padding in ("00", "*", " ", 0):
+        with pytest.raises(SchemaError, match="one character, neither a blank nor"):
+            Hierarchy.from_masking([5, 17], padding=padding)
+
+
 def test_dates_by_hand():
     assert Hierarchy.from_dates(["1999-12-31"]).paths == (("1999-12-31", "1999-12", "1999-Q4", "1999", "1990s", "*"),)
     with pytest.raises(SchemaError, match="days written YYYY-MM-DD"):

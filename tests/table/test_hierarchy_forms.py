@@ -26,6 +26,8 @@ FORMS: list[tuple[Any, list[str]]] = [
     ({"rounding": [5, 10]}, [str(i) for i in range(90)]),
     ({"masking": "right"}, [*CODES, "12", "7"]),
     ({"masking": "left"}, [*CODES, "12", "7"]),
+    ({"masking": {"side": "right", "padding": "0"}}, [str(i) for i in range(0, 1200, 37)]),
+    ({"masking": {"side": "left", "padding": "_"}}, [*CODES, "12", "7"]),
     ({"prefix": [3, 1]}, [*CODES, "12", "7"]),
     ({"dates": ["month", "quarter", "year", "decade"]}, DAYS),
     ({"dates": ["quarter", "decade"]}, DAYS),
@@ -96,6 +98,11 @@ def test_a_form_of_the_whole_table_is_no_part_of_a_plan(form: Any) -> None:
 def test_an_unknown_form_is_a_mistake_of_the_plan(form: Any, rule: str) -> None:
     with pytest.raises(PlanError, match=rule):
         shoal.Plan.of({"columns": {"x": {"role": "quasi-identifier", "hierarchy": form}}})
+
+
+def test_masking_with_half_of_its_parts_is_a_mistake() -> None:
+    with pytest.raises(SchemaError, match="left or right, or a mapping with side and padding"):
+        built({"masking": {"side": "right"}}, ["7"])
 
 
 def test_a_tree_in_a_yaml_file_can_be_named(tmp_path: Path) -> None:

@@ -127,6 +127,7 @@ def build(terminal: Terminal, data: Path, column: str, form: str, out: Path | No
       {intervals: [5, 10, 50]}      numbers in intervals of these widths
       {rounding: [5, 10]}           numbers rounded to multiples
       {masking: right}              codes, one more character masked at each level
+      {masking: {side: right, padding: "0"}}   the same, shorter ones padded in front
       {prefix: [3, 1]}              codes under their first so many characters
       {dates: [month, year]}        days under spans of time
       {priority: [Bonn, [Arles]]}   the least important values become 'other' first

@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import BeforeValidator, ValidationInfo
 
 from shoal.kernels.partition import partition_loss, refine
-from shoal.kernels.partition.bounds import MOST_RECORDS, best_in_window, best_of_columns, groups_of, labels_of, windows
+from shoal.kernels.partition.bounds import MOST_RECORDS, best_of_columns, groups_of, labels_of
+from shoal.kernels.partition.windows import better_in_windows
 from shoal.kernels.search.neighbours import candidates
 from shoal.partition.ancestor_loss import AncestorLoss
 from shoal.partition.base import Partitioner, refuse_unless_k
@@ -32,15 +33,8 @@ COLUMNS_KEPT = 20_000
 RUNS = 3
 """Runs that share the budget before an exact finish, which wants good groups from different places."""
 
-WINDOW = 48
-"""Records of a window: the largest that is solved to optimality in about a second at k = 3."""
-
-SWEEPS = 2
-"""Sweeps over all windows; the second one's are others, since groups have changed."""
-
-WINDOW_NODES = 200
 FINISH_NODES = 5
-"""Branch-and-bound nodes of one window and of a whole table; nodes, unlike seconds, repeat."""
+"""Branch-and-bound nodes for a whole table; nodes, unlike seconds, repeat."""
 
 
 def _start(spec: Any, info: ValidationInfo) -> Any:
@@ -80,13 +74,13 @@ class Refined(Partitioner):
         Budget as a number of proposals. 0: no annealing. By default 40 000 a record, 200 million at most. Under a few
         hundred a record, little is gained over `moves` 0.
     finish
-        "windows": afterwards, the groups of overlapping windows of about 48 records are replaced by the best
-        possible ones for the same records. "columns": the best partition that can be put together from all groups
-        met while annealing and those that column generation adds (up to 5 000 records), where branch and bound finds
-        one within its nodes that loses less than annealing's; the facts then have a proven lower bound of the loss of
-        any partition, and the gap to it. With a finish the budget is spent in three annealing runs, the best of which
-        counts, and the default budget is three times as large. Both are practical up to k of about 5; beyond, the
-        bound is that of nearest neighbours or little above it.
+        "windows": afterwards, the groups of overlapping windows of 48 records, or of 12 k if that is more, are
+        replaced by the best possible ones for the same records. "columns": windows; then the best partition that can
+        be put together from all groups met while annealing and those that column generation adds (up to 5 000
+        records), where branch and bound finds one within its nodes that loses less; and windows again. The facts then
+        have a proven lower bound of the loss of any partition, and the gap to it. With a finish the budget is spent
+        in three annealing runs, the best of which counts, and the default budget is three times as large. Both are
+        practical up to k of about 5; beyond, the bound is that of nearest neighbours or little above it.
     weighted
         Sampling weights enter centres and the loss; without an exact finish only.
 
@@ -187,12 +181,12 @@ class Refined(Partitioner):
 
     def _finish(self, x: Floats, labels: Ints, met: list[Ints], progress: Progress) -> tuple[Ints, Facts]:
         """Better labels, where there are any, and what is known of the least loss."""
-        if self.finish == "windows":
-            for sweep in range(SWEEPS):
-                part = part_of(progress, 0.8 + 0.2 * sweep / SWEEPS, 0.2 / SWEEPS)
-                labels = _by_windows(x, labels, self.smallest, part)
+        k, only = self.smallest, self.finish == "windows"
+        labels = better_in_windows(x, labels, k, part_of(progress, 0.8, 0.2 if only else 0.05))
+        if only:
             return labels, {}
-        labels, bound = _by_columns(x, labels, self.smallest, met, part_of(progress, 0.8, 0.2))
+        labels, bound = _by_columns(x, labels, k, met, part_of(progress, 0.85, 0.1))
+        labels = better_in_windows(x, labels, k, part_of(progress, 0.95, 0.05))
         loss = partition_loss(x, None, labels)
         gap = max(0.0, 1 - bound / loss) if loss > 0 else 0.0
         return labels, {"no partition loses less than": Figure(value=bound), "gap to that": Share(value=gap)}
@@ -210,27 +204,6 @@ class Refined(Partitioner):
         return refuse_unless_k(
             Partition(labels=start.labels if worse else labels, facts=facts), self.smallest if len(x) else 0, "refined"
         )
-
-
-def _by_windows(x: Floats, labels: Ints, k: int, progress: Progress) -> Ints:
-    """Each window's groups replaced by the best for its records."""
-    groups = groups_of(Partition.of(labels).labels)
-    plan = list(windows(x, labels_of(groups, len(x)), max(WINDOW, 6 * k)))
-    for number, window in enumerate(plan):
-        if progress is not None:
-            progress(number / len(plan))
-        window = np.array([g for g in window if groups[g]])  # earlier windows may have dissolved a group
-        rows = np.sort(np.concatenate([np.array(groups[g]) for g in window]))
-        place = {int(row): at for at, row in enumerate(rows)}
-        replacement = best_in_window(
-            x[rows], k, [tuple(place[row] for row in groups[g]) for g in window], nodes=WINDOW_NODES
-        )
-        if replacement is not None:
-            better = [tuple(rows[list(group)].tolist()) for group in replacement]
-            for g, group in zip(window, [*better, *[()] * len(window)]):
-                groups[g] = group
-            groups += better[len(window) :]
-    return labels_of([group for group in groups if group], len(x))
 
 
 def _by_columns(x: Floats, labels: Ints, k: int, met: list[Ints], progress: Progress) -> tuple[Ints, float]:

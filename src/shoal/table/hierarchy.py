@@ -89,15 +89,18 @@ class Hierarchy:
         return cls(tuple(builders.intervals(leaves, widths, origin)))
 
     @classmethod
-    def from_masking(cls, values: Iterable[Any], side: Side = "right") -> Self:
+    def from_masking(cls, values: Iterable[Any], side: Side = "right", padding: str = "") -> Self:
         """Codes with one more character masked at each level: 08021, 0802*, 080**, ..., *.
 
         Parameters
         ----------
         side
             Side on which masking begins; shorter codes are padded with blanks there.
+        padding
+            A character with which shorter codes are padded on the other side instead: with "0", 5 beside 120 is masked
+            as 005.
         """
-        return cls(tuple(builders.masking(value_labels(values), side)))
+        return cls(tuple(builders.masking(value_labels(values), side, padding)))
 
     @classmethod
     def from_prefix(cls, values: Iterable[Any], lengths: Sequence[int]) -> Self:

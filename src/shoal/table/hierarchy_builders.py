@@ -73,17 +73,25 @@ def rounding(values: Iterable[float], bases: Sequence[float]) -> list[Path]:
     return paths
 
 
-def masking(codes: Iterable[str], side: Side) -> list[Path]:
-    """Paths with one more character masked at each level; shorter codes are padded where masking begins."""
+def masking(codes: Iterable[str], side: Side, padding: str = "") -> list[Path]:
+    """Paths with one more character masked at each level.
+
+    Shorter codes are padded with blanks where masking begins, which labels do not show; with `padding`, a character, on
+    the other side, as numbers are with zeros: 005, 00*, 0**, *.
+    """
     if side not in get_args(Side):
         raise SchemaError("A code is masked from the left or from the right; say masking: left or masking: right.")
+    if not isinstance(padding, str) or len(padding) > 1 or padding in (ROOT, " "):
+        raise SchemaError(f"Codes are padded with one character, neither a blank nor {ROOT}, as in padding: '0'.")
     codes = list(codes)
     width = max(map(len, codes), default=0)
 
     def masked(code: str, level: int) -> str:
         if side == "right":
-            return code.ljust(width)[: width - level].rstrip() + "*" * level
-        return "*" * level + code.rjust(width)[level:].lstrip()
+            return (code.rjust(width, padding) if padding else code.ljust(width))[
+                : width - level
+            ].rstrip() + "*" * level
+        return "*" * level + (code.ljust(width, padding) if padding else code.rjust(width))[level:].lstrip()
 
     return [(code, *(masked(code, level) for level in range(1, width)), ROOT) for code in codes]
 

@@ -5,6 +5,7 @@
     hierarchy: {intervals: [5, 10, 50]}       numbers
     hierarchy: {rounding: [5, 10]}
     hierarchy: {masking: right}               codes
+    hierarchy: {masking: {side: right, padding: "0"}}
     hierarchy: {prefix: [3, 1]}
     hierarchy: {dates: [month, year]}         days
     hierarchy: {priority: [Bonn, [Arles, Evora]]}
@@ -43,13 +44,21 @@ def _paths(paths: Any) -> Hierarchy:
     return Hierarchy(tuple(tuple(str(label) for label in path) for path in paths))
 
 
+def _masking(values: Iterable[str], given: Any) -> Hierarchy:
+    if not isinstance(given, Mapping):
+        return Hierarchy.from_masking(values, given)
+    if set(given) != {"side", "padding"}:
+        raise SchemaError("masking must be left or right, or a mapping with side and padding.")
+    return Hierarchy.from_masking(values, given["side"], given["padding"])
+
+
 ITSELF: Mapping[str, Callable[[Any], Hierarchy]] = {"nested": Hierarchy.from_nested, "paths": _paths}
 """Constructors of the forms that list their leaves."""
 
 OF_VALUES: Mapping[str, Callable[[Mapping[str, int], Any], Hierarchy]] = {
     "intervals": lambda counts, widths: Hierarchy.from_intervals(_numbers("intervals", counts), widths),
     "rounding": lambda counts, bases: Hierarchy.from_rounding(_numbers("rounding", counts), bases),
-    "masking": Hierarchy.from_masking,
+    "masking": _masking,
     "prefix": Hierarchy.from_prefix,
     "dates": Hierarchy.from_dates,
     "priority": Hierarchy.from_priority,

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from naive.refine import best_loss
 from shoal.kernels.partition import groups_below_price
-from shoal.kernels.partition.bounds import best_in_window, cheapest, groups_of, loss_of, neighbour_bound, relaxation
+from shoal.kernels.partition.bounds import cheapest, groups_of, loss_of, neighbour_bound, relaxation
 from shoal.kernels.partition.programme import VIOLATED, violated_cuts
+from shoal.kernels.partition.windows import best_in_window
 
 
 @settings(max_examples=40)

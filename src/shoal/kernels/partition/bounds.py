@@ -51,9 +51,6 @@ It grows while the bound rises, shrinks while it does not, and is halved if the 
 LIST_LIMIT = 500_000
 """Steps of the kernel's walk before a list is cut short (some seconds)."""
 
-WINDOW_LIMIT = 50_000
-"""Steps of the kernel's walk for a window."""
-
 MOST_COLUMNS = 4_000
 """Most columns of a programme: those of least reduced cost. Its first node then takes some seconds."""
 
@@ -261,22 +258,6 @@ def labels_of(groups: Sequence[Sequence[int]], n: int) -> Ints:
     return labels
 
 
-def best_in_window(x: Floats, k: int, current: Sequence[Group], *, nodes: int) -> list[Group] | None:
-    """The best partition of a few records; None if the current one is the best or no better one was found.
-
-    All groups that could be part of a better partition than `current` are searched: those whose reduced cost is below
-    the gap between its loss and the bound. If all of them can be listed, the result is exact.
-    """
-    now = sum(loss_of(x, group) for group in current)
-    relaxed = relaxation(x, k, current, rounds=40, precision=1e-6)
-    gap = now - relaxed.bound
-    if gap <= 1e-9 * now:
-        return None
-    # A group with reduced cost under the gap falls below its price once every price is raised by gap / k.
-    below = groups_below_price(x, relaxed.prices + gap / k, k, least=0.0, limit=WINDOW_LIMIT)
-    return _better(x, current, list(dict.fromkeys([*relaxed.groups, *below.groups])), relaxed, nodes)
-
-
 def best_of_columns(
     x: Floats, k: int, current: Sequence[Group], met: Sequence[Group], *, nodes: int, progress: Progress = None
 ) -> tuple[list[Group] | None, float]:
@@ -285,10 +266,10 @@ def best_of_columns(
     None if no partition better than `current` was found. Groups of least reduced cost take part.
     """
     relaxed = relaxation(x, k, [*current, *met], progress=progress)
-    return _better(x, current, relaxed.groups, relaxed, nodes), relaxed.bound
+    return better_of(x, current, relaxed.groups, relaxed, nodes), relaxed.bound
 
 
-def _better(
+def better_of(
     x: Floats, current: Sequence[Group], groups: Sequence[Group], relaxed: Relaxation, nodes: int
 ) -> list[Group] | None:
     """A partition into some of the groups that loses less than the current one; None if none was found."""
@@ -306,20 +287,3 @@ def _better(
     if cover is None or sum(loss_of(x, group) for group in cover) >= now * (1 - 1e-12):
         return None
     return cover
-
-
-def windows(x: Floats, labels: Ints, most: int) -> Iterable[Longs]:
-    """Group numbers of overlapping windows that cover all groups: a group and its nearest, up to `most` records.
-
-    The window around a group starts where no earlier one reached; groups with the largest loss come first.
-    """
-    sizes = np.bincount(labels)
-    centres = np.column_stack([np.bincount(labels, column) for column in x.T]) / sizes[:, None]
-    loss = np.bincount(labels, ((x - centres[labels]) ** 2).sum(axis=1))
-    covered = np.zeros(len(sizes), dtype=bool)
-    for g in np.argsort(-loss, kind="stable"):
-        if not covered[g]:
-            near = np.argsort(((centres - centres[g]) ** 2).sum(axis=1), kind="stable")
-            window = near[: max(2, int(np.searchsorted(np.cumsum(sizes[near]), most, "right")))]
-            covered[window[: max(1, len(window) // 2)]] = True
-            yield window
