@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -6,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from shoal.kernels.classes import class_sizes, classes, distinct, first_rows, text_codes
+from shoal.kernels.classes import class_sizes, classes, distinct, first_rows, lone_cells, text_codes
 
 
 @given(arrays(np.int64, st.integers(0, 60), elements=st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))))
@@ -64,6 +66,10 @@ def test_two_rows_share_a_class_exactly_where_all_cells_agree(picks, data):
     assert sizes.tolist() == np.bincount(ids).tolist()
     assert sorted(class_sizes(columns, 20).tolist()) == sorted(sizes.tolist())
     assert first_rows(ids, len(sizes)).tolist() == [list(ids).index(c) for c in range(len(sizes))]
+    thirds = ids % 3
+    for column in columns:
+        cells = Counter(numbers_of(thirds, column))
+        assert lone_cells(thirds, np.bincount(thirds), column) == list(cells.values()).count(1)
 
 
 @pytest.mark.parametrize("n", [0, 1, 5000])

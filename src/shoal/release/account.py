@@ -205,7 +205,7 @@ def alone(released: Records, names: Sequence[str], beside: Sequence[str] = ()) -
     every = tuple(dict.fromkeys((*beside, *names)))
     if any(released[name].inexact for name in every):
         return int((np.bincount(released.alike(every)) == 1).sum())
-    return int((released.class_sizes([name for name in every if name not in beside], beside) == 1).sum())
+    return released.alone([name for name in every if name not in beside], beside)
 
 
 def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:

@@ -59,10 +59,21 @@ def _histogram(tables: Mapping[TableName, Floats], weights: Mapping[TableName, F
     return [
         {"table": name, "low": float(low), "high": float(high), "share": _share(count, counts.sum())}
         for name, values in tables.items()
-        for counts in [np.histogram(values, edges, weights=weights.get(name))[0]]
+        for counts in [_counted(values, edges, weights.get(name))]
         for low, high, count in zip(edges, edges[1:], counts)
         if count
     ]
+
+
+def _counted(values: Floats, edges: Floats, weights: Floats | None) -> Floats:
+    """Shape (bins,); number or weight of the values from one edge to the next, the last bin with both its edges.
+
+    Counts are without a sort of the values, which takes ten times as long as a look at them for each edge.
+    """
+    if weights is not None:
+        return np.histogram(values, edges, weights=weights)[0]
+    reached = [len(values), *(np.count_nonzero(values >= edge) for edge in edges[1:-1]), 0]
+    return -np.diff(reached)
 
 
 def _edges(low: float, high: float) -> Floats:

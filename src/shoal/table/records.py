@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
-from shoal.kernels.classes import class_sizes, classes, first_rows
+from shoal.kernels.classes import class_sizes, classes, first_rows, lone_cells
 from shoal.kernels.suppression import wildcard_counts, wildcard_weights
 from shoal.table.equal_rows import rows_by_number
 from shoal.table.schema import Scale
@@ -105,13 +105,16 @@ class Records:
         return f"Records: {plural(len(self), 'record')} with the columns {quoted(self.names())}"
 
     def __getitem__(self, name: str) -> Variable:
-        for variable in self.variables:
-            if variable.name == name:
-                return variable
+        if name in self._by_name:
+            return self._by_name[name]
         raise DataError(f"There is no column '{name}'; there are {quoted(v.name for v in self.variables)}.")
 
     def __contains__(self, name: str) -> bool:
-        return any(variable.name == name for variable in self.variables)
+        return name in self._by_name
+
+    @cached_property
+    def _by_name(self) -> dict[str, Variable]:
+        return {variable.name: variable for variable in self.variables}
 
     def names(self, *roles: str) -> tuple[str, ...]:
         """Names of all columns, or of those with one of the roles."""
@@ -227,16 +230,23 @@ class Records:
             self._classes[chosen] = Classes(ids=ids, sizes=sizes)
         return self._classes[chosen]
 
-    def class_sizes(self, names: Iterable[str], within: Iterable[str] = ()) -> Longs:
-        """Shape (C,); sizes of the equivalence classes over columns, in the order of their numbers.
-
-        `within`: further columns on which records must agree; their classes are cached.
-        """
-        chosen, common = tuple(names), tuple(within)
-        if not common and chosen in self._classes:
+    def class_sizes(self, names: Iterable[str]) -> Longs:
+        """Shape (C,); sizes of the equivalence classes over columns, in the order of their numbers."""
+        chosen = tuple(names)
+        if chosen in self._classes:
             return self._classes[chosen].sizes
-        numbers = [self.classes(common).ids] if common else []
-        return class_sizes([*numbers, *self._as_written(chosen)], len(self))
+        return class_sizes(self._as_written(chosen), len(self))
+
+    def alone(self, names: Iterable[str], within: Iterable[str]) -> int:
+        """Number of records that are unique on some columns together with some further ones, `within`.
+
+        The classes of `within` are cached.
+        """
+        written = self._as_written(names)
+        common = self.classes(within)
+        if len(written) == 1 and len(common.sizes) > 1:
+            return lone_cells(common.ids, common.sizes, written[0])
+        return int((class_sizes([common.ids, *written], len(self)) == 1).sum())
 
     def alike(self, names: Iterable[str]) -> Longs:
         """Shape (n,); numbers from 0, shared only by records whose values agree in some columns.
