@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from shoal.plan.lines import position
-from shoal.plan.sections import About, EditRules, Exploration, Output
+from shoal.plan.sections import About, EditRules, Exploration, LedgerRules, Output
 from shoal.table.schema import mistakes as of_columns
 from shoal.vocabulary.errors import Mistake, unknown
 
@@ -15,6 +15,7 @@ KEYED: Mapping[str, type[BaseModel]] = {
     "constraints": EditRules,
     "output": Output,
     "explore": Exploration,
+    "ledger": LedgerRules,
 }
 """Sections that are mappings with keys of their own."""
 
@@ -32,6 +33,7 @@ MUST_BE = {
     "exact": "exact must be true or false.",
     "block_size": "block_size must be a whole number of at least 10,000.",
     "explore": "explore must be a mapping with the key 'method' and ranges.",
+    "ledger": "ledger must be a mapping with the key 'key', which names a column.",
 }
 """Message for a section whose value is of another kind altogether."""
 

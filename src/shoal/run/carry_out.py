@@ -51,6 +51,9 @@ from shoal.vocabulary.registry import registered
 InBlocks = Callable[[int, PartitionStep, Records], StepResult]
 """Carries a step, by its number, out on records in blocks."""
 
+HoldBack = Callable[[Microdata, Course], Course]
+"""Changes the records after the last step by what earlier releases tell of them; given the original as well."""
+
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
 """Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
 
@@ -142,6 +145,7 @@ def carry_out(
     stage: OnProgress | None,
     fractional: Collection[str] = (),
     run: Runs | None = None,
+    hold_back: HoldBack | None = None,
 ) -> Outcome:
     """Carry a plan out on a table; parameters as in `shoal.protect`.
 
@@ -151,6 +155,8 @@ def carry_out(
         Columns that stay floats though all their released cells are whole, as in another copy they are not.
     run
         Makes the run in which groups are formed in blocks; None where they are formed of the whole table.
+    hold_back
+        Holds back what would tell persons apart beside earlier releases; None where nothing is held back.
 
     Raises
     ------
@@ -175,6 +181,9 @@ def carry_out(
         course = _after_step(course, step, ready, keyed_generator(entropy, number), tell, in_blocks)
         if step.own_cells:  # lengths taken from cells without noise would not be paid for
             constraints = constraints.in_units_of(course.records)
+    if hold_back is not None:
+        course = hold_back(original, course)
+        check_some_left(len(course.records))
     if loss := spent(result.facts for result in course.results):
         course = course.with_account("privacy loss", loss)
     course = concluded(course, before, ready, constraints, entropy)
