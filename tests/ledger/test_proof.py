@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shoal.ledger.entry import Entry, by_person
-from shoal.ledger.hold_back import held_back
+from shoal.ledger.hold_back import changes_to_hold_back
 from shoal.ledger.proof import History, holdings, newly_small
 from shoal.ledger.store import Row
 
@@ -83,7 +83,7 @@ def test_whoever_was_among_k_stays_among_k(seed: int) -> None:
         table = [p for p in people if p not in missing]
         rng.shuffle(table)
         groups = np.array([people[p] for p in table])
-        change = held_back(known, np.array(table, dtype=np.uint64), groups, np.isin(table, list(left)), k)
+        change = changes_to_hold_back(known, np.array(table, dtype=np.uint64), groups, np.isin(table, list(left)), k)
         release = {p: int(groups[s]) for p, r, s in zip(table, change.released, change.source) if r}
         assert change.remain == len(left & release.keys())
         releases.append(release)
@@ -96,9 +96,9 @@ def test_who_left_goes_when_k_leave_together_and_movers_move_when_k_move() -> No
     """k = 2: one who left stays, two go; one who moved gets the others' class, two move; a lone newcomer waits."""
     known = history(dict.fromkeys(range(8), 0))
     persons = np.arange(9, dtype=np.uint64)
-    lone = held_back(known, persons, np.array([0] * 7 + [1, 1]), persons == 0, 2)
+    lone = changes_to_hold_back(known, persons, np.array([0] * 7 + [1, 1]), persons == 0, 2)
     assert (lone.released.tolist(), lone.remain, lone.source[7]) == ([True] * 8 + [False], 1, 0)
-    both = held_back(known, persons, np.array([0] * 6 + [1, 1, 1]), persons <= 1, 2)
+    both = changes_to_hold_back(known, persons, np.array([0] * 6 + [1, 1, 1]), persons <= 1, 2)
     assert (both.released.tolist(), both.remain) == ([False] * 2 + [True] * 6 + [False], 0)
     assert both.source.tolist() == persons.tolist()
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.ledger.entry import entry_of, numbers_of
-from shoal.ledger.hold_back import held_back
+from shoal.ledger.hold_back import changes_to_hold_back
 from shoal.ledger.pending import IN_PRIVATE, Pending
 from shoal.ledger.proof import History, holdings
 from shoal.ledger.store import Ledger, new_secret
@@ -84,7 +84,7 @@ class Keeping:
             raise DataError("ledger: hold_back needs one record a person, and the key repeats. Take it out.")
         left = [None] * len(keys) if self.rules.left is None else _cells(original, self.rules.left)
         left_rows = np.array([left[row] is not None for row in records.rows.tolist()], dtype=bool)
-        change = held_back(self._history(), persons, records.classes(names).ids, left_rows, self.k)
+        change = changes_to_hold_back(self._history(), persons, records.classes(names).ids, left_rows, self.k)
         copied = records.take(change.source)
         changed = records.with_variables(*(copied[name] for name in names)).take(change.released)
         facts = {

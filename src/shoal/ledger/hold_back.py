@@ -41,7 +41,7 @@ class HeldBack:
     remain: int
 
 
-def held_back(before: History, persons: Numbers, groups: Longs, left: Bools, k: int) -> HeldBack:
+def changes_to_hold_back(before: History, persons: Numbers, groups: Longs, left: Bools, k: int) -> HeldBack:
     """Decide what is held back.
 
     Parameters

@@ -177,10 +177,7 @@ def carry_out(
     check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
     in_blocks = None if run is None else partial(formed_in_blocks, run(ready, entropy), original)
-    for number, step in enumerate(ready.steps):
-        course = _after_step(course, step, ready, keyed_generator(entropy, number), tell, in_blocks)
-        if step.own_cells:  # lengths taken from cells without noise would not be paid for
-            constraints = constraints.in_units_of(course.records)
+    course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks)
     if hold_back is not None:
         course = hold_back(original, course)
         check_some_left(len(course.records))
@@ -237,6 +234,17 @@ def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
     if not plan.constraints or plan.broken_rules == "refuse":
         return course
     return course.with_account("input constraints", change.facts)  # whether or not a rule was broken, which is private
+
+
+def _after_steps(
+    course: Course, constraints: Constraints, plan: Plan, entropy: int, tell: OnProgress, in_blocks: InBlocks | None
+) -> tuple[Course, Constraints]:
+    """All steps carried out, each with random numbers of its own; and the constraints as they are met from then on."""
+    for number, step in enumerate(plan.steps):
+        course = _after_step(course, step, plan, keyed_generator(entropy, number), tell, in_blocks)
+        if step.own_cells:  # lengths taken from cells without noise would not be paid for
+            constraints = constraints.in_units_of(course.records)
+    return course, constraints
 
 
 def _after_step(
