@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 import shoal
 from shoal.cli import cli
 from shoal.plan import Plan
-from shoal.plan.sections import About, EditRules, Output
+from shoal.plan.sections import About, EditRules, LedgerRules, Output
 from shoal.table.schema import Column
 from shoal.vocabulary.registry import KIND_NAMES, SCALE_NAMES, docstring_sections, registered
 
@@ -49,7 +49,7 @@ def plan_page() -> str:
     )
 
 
-MODELS: tuple[type[BaseModel], ...] = (Column, About, EditRules, Output)
+MODELS: tuple[type[BaseModel], ...] = (Column, About, EditRules, Output, LedgerRules)
 
 
 def _meanings(cls: type) -> dict[str, str]:

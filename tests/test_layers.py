@@ -14,6 +14,7 @@ LAYERS = """
     cli
     studio
     desk
+    ledger
     release
     run
     proof

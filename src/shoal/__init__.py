@@ -21,6 +21,7 @@ _HOMES = {
     "approve": "release.review",
     "assess": "desk.assess",
     "audit": "desk.audit",
+    "audit_together": "desk.audit_together",
     "exposure": "desk.exposure",
     "Release": "release",
     "Plan": "plan",

@@ -2,6 +2,7 @@
 
 from shoal.desk.assess import assess as assess
 from shoal.desk.audit import audit as audit
+from shoal.desk.audit_together import audit_together as audit_together
 from shoal.desk.exposure import exposure as exposure
 from shoal.desk.frontier import explore as explore
 from shoal.desk.protect import protect as protect

@@ -17,8 +17,15 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@click.argument("released", type=FILE)
-@click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file whose requirements are to be proved.")
+@click.argument("files", type=FILE, nargs=-1, required=True)
+@click.option("--plan", "plan_file", type=FILE, help="Plan file whose requirements are to be proved.")
+@click.option(
+    "--together",
+    is_flag=True,
+    help="Attack several files that one reader holds: fill, intersect, match. Without a plan, roles are guessed.",
+)
+@click.option("--key", help="For --together: the column that pairs records; by default their closest profile.")
+@click.option("--k", type=click.IntRange(2), help="For --together: classes under it are small; by default the plan's.")
 @click.option("--original", type=FILE, help="The table it was made from, to measure risk and loss as well.")
 @click.option("--private", type=FILE, help="Private folder of the release: pairs its records with the original's.")
 @click.option("--report", type=OUTPUT, help="Write the verdicts and figures as a page; private.")
@@ -34,8 +41,11 @@ if TYPE_CHECKING:
 @pass_terminal
 def audit(
     terminal: Terminal,
-    released: Path,
-    plan_file: Path,
+    files: tuple[Path, ...],
+    plan_file: Path | None,
+    together: bool,
+    key: str | None,
+    k: int | None,
     original: Path | None,
     private: Path | None,
     report: Path | None,
@@ -46,19 +56,30 @@ def audit(
 ) -> None:
     """Prove or refute a plan's requirements on any released file, whoever made it.
 
-    RELEASED is a file, or a folder or pattern of Parquet or CSV files, which may hold more than memory does.
+    FILES is one file, or a folder or pattern of Parquet or CSV files, which may hold more than memory does; with
+    --together several files, the earliest first.
 
     \b
     Examples:
       shoal audit release-1/release/data.csv --plan plan.yaml
       shoal audit release-1/release/data.csv --plan plan.yaml --original people.csv --private release-1/private
       shoal audit from-vendor.csv --plan plan.yaml --junit verdicts.xml --failing rows.csv
+      shoal audit jan.csv feb.csv --together --key person --plan plan.yaml
 
     \b
-    Exit status: 0 if all is proved, 3 if a requirement is refuted, or if the plan names none.
+    Exit status: 0 if all is proved, 3 if a requirement is refuted, or if the plan names none; with --together, 0 if
+    nobody is in a class under k by all files, 3 if somebody is or no pairing is known.
     """
     from shoal.desk.given import Given
 
+    if together:
+        _together(terminal, files, plan_file, key, k, reading)
+        return
+    if key is not None or k is not None:
+        raise FileError("--key and --k are for several files that are held together. Add --together.")
+    if plan_file is None or len(files) > 1:
+        raise FileError("One released file and a plan are needed: --plan FILE. For several files, add --together.")
+    released = files[0]
     plan = shoal.Plan.read(plan_file)
     before = read(terminal, original, reading, plan).frame if original else None
     given = Given.of(released, reading, judged=True)
@@ -72,6 +93,23 @@ def audit(
     terminal.judged(evidence)
     _write(evidence, released.name, report, junit_file, failing)
     if not evidence.holds:
+        raise click.exceptions.Exit(3)
+
+
+def _together(
+    terminal: Terminal,
+    files: tuple[Path, ...],
+    plan_file: Path | None,
+    key: str | None,
+    k: int | None,
+    reading: Options,
+) -> None:
+    """Print what several files give away together."""
+    known = shoal.audit_together(files, plan_file, key=key, k=k, reading=reading)
+    terminal.result({"exit status": 0 if known.holds else 3, **known.as_mapping(), "holds": known.holds})
+    for line in known.lines():
+        terminal.say(line)
+    if not known.holds:
         raise click.exceptions.Exit(3)
 
 

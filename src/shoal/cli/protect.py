@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 @click.option(
     "--exploration", type=FILE, help="Directory of the exploration that chose the plan, for the private report."
 )
+@click.option(
+    "--ledger", type=OUTPUT, help="Ledger of all releases, for a plan with a section ledger; begun if it is not there."
+)
+@click.option("--after", type=FILE, help="Directory of the release before, whose private folder has the ledger so far.")
 @click.option("--refusal", type=OUTPUT, help="If the plan is refused, write what fails and what would help; private.")
 @engine_options
 @reading_options
@@ -50,6 +54,8 @@ def protect(
     unproved: bool,
     exploration: Path | None,
     refusal: Path | None,
+    ledger: Path | None,
+    after: Path | None,
     reading: Options,
     working: Options,
 ) -> None:
@@ -68,6 +74,7 @@ def protect(
       shoal protect people.sav --plan plan.yaml --out release-2 --overwrite --json --log protect.log
       shoal protect people.csv --plan plan.yaml --out release-1 --dry-run
       shoal protect people.csv --plan plan.yaml --out release-1 --refusal why.html
+      shoal protect february.csv --plan plan.yaml --out 2026-02 --ledger registry.ledger
       shoal protect postgresql://me@db/clinic --query discharges --plan plan.yaml --out release-1
       shoal protect census/ --plan plan.yaml --out release-3 --memory 6GB
       shoal protect census/ --plan plan.yaml --out release-4 --engine spark
@@ -95,6 +102,8 @@ def protect(
             unproved=unproved,
             stage=stage,
             frontier=frontier,
+            ledger=ledger,
+            after=after,
             **working,
         )
     if dry_run:

@@ -6,6 +6,7 @@ from typing import Any
 
 from shoal.desk.given import EngineName, Given
 from shoal.desk.in_parts import Workshop, Writing, protect_in_parts, protect_in_parts_for_now
+from shoal.desk.keeping import IN_PARTS, Keeping
 from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
@@ -17,7 +18,7 @@ from shoal.run.parts.admission import whole_needed
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
-from shoal.vocabulary.errors import Refused
+from shoal.vocabulary.errors import ParameterError, Refused
 from shoal.vocabulary.progress import OnProgress, shown
 
 
@@ -37,6 +38,8 @@ def protect(
     source: Mapping[str, Any] | None = None,
     frontier: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
+    ledger: str | Path | None = None,
+    after: str | Path | None = None,
 ) -> Release:
     """Protect a table as a plan says, and prove what the plan requires.
 
@@ -82,6 +85,11 @@ def protect(
         The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
     folder
         Folder in which files that the plan names are looked up; by default that of the plan's file.
+    ledger
+        The ledger of all releases, for a plan with a section `ledger`; by default the file that this names.
+    after
+        Directory of the release before this one, whose private folder has the ledger so far; for a plan whose ledger
+        has no file of its own.
 
     Returns
     -------
@@ -98,6 +106,7 @@ def protect(
     described = Plan.of(plan, folder)
     admit(described)
     check_seed(seed)
+    keeping = Keeping.of(described, ledger, after)
     allowed = allowance(memory)
     given = Given.of(table, reading)
     if out is not None:
@@ -105,6 +114,8 @@ def protect(
         check_free(Path(out), overwrite=overwrite)
     with shown(stage) as tell:
         if given.in_parts(described):
+            if keeping is not None:
+                raise ParameterError(IN_PARTS)
             how = Workshop(memory=allowed, workers=workers, engine=engine, tell=tell)
             writing = Writing(overwrite=overwrite, unproved=unproved, frontier=frontier, source=source)
             if out is None:
@@ -113,7 +124,8 @@ def protect(
                 raise Refused(UNPROVED)
             return protect_in_parts(given, described, Path(out), seed, how, writing)
         data = given.in_memory(allowed, whole_needed(described))
-        release = protect_whole(data, described, seed=seed, stage=tell, source=source or given.origin)
+        origin = source or given.origin
+        release = protect_whole(data, described, seed=seed, stage=tell, source=origin, keeping=keeping)
     if out is not None:
         labels = data if isinstance(data, Table) else None
         release.write(out, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)

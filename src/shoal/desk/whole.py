@@ -1,12 +1,13 @@
 """A plan carried out on a whole table, judged, and released only if every requirement was proved."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from shoal.desk.keeping import Keeping
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
 from shoal.plan.admission import admit
@@ -24,6 +25,11 @@ from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import ParameterError, PlanError
 from shoal.vocabulary.progress import OnProgress, shown
 
+UNKEPT = (
+    "The plan has a ledger, by which only shoal protect judges a release. Take the section ledger out to try the plan "
+    "without it."
+)
+
 COPIES = 1 << 22
 """Key of the further copies' seeds, beyond the number of any step and measure."""
 
@@ -36,21 +42,23 @@ def protect_whole(
     stage: OnProgress | None = None,
     source: Mapping[str, Any] | None = None,
     run: Runs | None = None,
+    keeping: Keeping | None = None,
 ) -> WholeRelease:
     """Protect a table that is held whole, and prove what the plan requires.
 
-    `run` is as for `carry_out`, the other parameters are as for `shoal.protect`.
+    `run` is as for `carry_out`; `keeping` is the ledger that the plan asks for; the other parameters are as for
+    `shoal.protect`.
     """
     with shown(stage) as tell:
-        return _copies(table, plan, seed, tell, source, run)
+        if plan.ledger is not None and keeping is None:
+            raise ParameterError(UNKEPT)
+        make = partial(_proved_release, table, plan, stage=tell, source=source, run=run, keeping=keeping)
+        return _copies(make, plan, seed)
 
 
-def _copies(
-    table: Any, described: Plan, seed: int | None, stage: OnProgress, source: Mapping[str, Any] | None, run: Runs | None
-) -> WholeRelease:
+def _copies(make: Callable[..., WholeRelease], described: Plan, seed: int | None) -> WholeRelease:
     """The release, with its further copies."""
     admit(described)
-    make = partial(_proved_release, table, described, stage=stage, source=source, run=run)
     if described.output.copies > 1 and private_steps(described):
         raise ParameterError(
             "output: copies must be 1 where a step spends differential privacy, as every copy spends it anew. Release "
@@ -89,17 +97,20 @@ def _proved_release(
     stage: OnProgress,
     source: Mapping[str, Any] | None,
     run: Runs | None,
+    keeping: Keeping | None,
     fractional: Collection[str] = (),
 ) -> WholeRelease:
     """One release, proved."""
-    done = carry_out(table, plan, seed, stage, fractional, run)
-    verdicts = tuple(done.verdicts())
+    hold_back = keeping.hold_back if keeping is not None and keeping.rules.hold_back else None
+    done = carry_out(table, plan, seed, stage, fractional, run, hold_back)
+    pending = None if keeping is None else keeping.pending(done)
+    verdicts = (*done.verdicts(), *(() if pending is None else pending.verdicts))
     if not all(verdict.holds for verdict in verdicts):
         refused = _release(done, Evidence(verdicts=verdicts, findings=(), of_records=done.of_records), (), source)
         raise not_proved(verdicts, advice_on(done, verdicts), private_evidence(refused))
     exact = exact_measures(done.plan, done.accounts)
     evidence = Evidence(verdicts=verdicts, findings=done.findings(), of_records=done.of_records)
-    return _release(done, evidence, exact, source)
+    return replace(_release(done, evidence, exact, source), pending=pending)
 
 
 def _release(

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from shoal.plan.context import CONTEXTS
 from shoal.plan.lines import position
-from shoal.plan.sections import About, EditRules, Exploration, Output
+from shoal.plan.sections import About, EditRules, Exploration, LedgerRules, Output
 from shoal.table.schema import mistakes as of_columns
 from shoal.vocabulary.errors import Mistake, unknown
 
@@ -16,6 +16,7 @@ KEYED: Mapping[str, type[BaseModel]] = {
     "constraints": EditRules,
     "output": Output,
     "explore": Exploration,
+    "ledger": LedgerRules,
 }
 """Sections that are mappings with keys of their own."""
 
@@ -33,6 +34,7 @@ MUST_BE = {
     "exact": "exact must be true or false.",
     "block_size": "block_size must be a whole number of at least 10,000.",
     "explore": "explore must be a mapping with the key 'method' and ranges.",
+    "ledger": "ledger must be a mapping with the key 'key', which names a column.",
 }
 """Message for a section whose value is of another kind altogether."""
 

@@ -32,7 +32,7 @@ from shoal.plan.files import with_files
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words, mistakes_of
 from shoal.plan.named import NamedBy, read_method, read_requirement, read_step
-from shoal.plan.sections import About, EditRules, Exploration, Output
+from shoal.plan.sections import About, EditRules, Exploration, LedgerRules, Output
 from shoal.plan.steps import Step
 from shoal.privacy.base import ClassModel, PrivacyModel, hardest, reading_of
 from shoal.privacy.gate import Gate, with_reading
@@ -108,6 +108,8 @@ class Plan:
         Methods and ranges of parameters for `shoal.explore`; `protect` ignores them.
     context
         Kind of recipient whose usual limits the plan takes where it states none itself (`shoal.plan.context`).
+    ledger
+        The ledger of all releases, and what must hold over them.
     exact
         Hold the whole table at once (true), or work on it in parts and form groups in blocks of near records (false).
         Left out, the size of the table decides: see `shoal.run.parts.admission`.
@@ -131,6 +133,7 @@ class Plan:
     output: Annotated[Output, _empty(Output)] = field(default_factory=Output)
     explore: Exploration | None = None
     context: Annotated[ContextName | None, Field(alias="for")] = None
+    ledger: LedgerRules | None = None
     exact: Annotated[bool, Strict()] | None = None
     block_size: Annotated[int, Strict(), Ge(SMALLEST_BLOCK)] | None = None
     folder: Annotated[SkipJsonSchema[Path], BeforeValidator(_no_section)] = field(default_factory=Path)
@@ -145,7 +148,7 @@ class Plan:
             if name not in measures:
                 sentence = f"publish: {unknown('measure', name, measures)}"
                 raise PlanError(sentence, [(("publish", number), sentence)])
-        if mistakes := list(self._no_identifiers()):
+        if mistakes := [*self._no_identifiers(), *self._of_ledger()]:
             raise PlanError(" ".join(sentence for _, sentence in mistakes), mistakes)
         others = self.schema.all_others
         if self.schema.names("quasi-identifier") or (others is not None and others.role == "quasi-identifier"):
@@ -171,6 +174,17 @@ class Plan:
                     f"'{name}' is none. Give it that role, or name another."
                 )
                 yield ((section, number, "unit"), sentence)
+
+    def _of_ledger(self) -> Iterator[Mistake]:
+        """Mistakes of naming columns for the ledger that the plan lacks, or that would be released."""
+        named = {} if self.ledger is None else {"key": self.ledger.key, "left": self.ledger.left}
+        others = self.schema.all_others
+        for key, name in named.items():
+            column = None if name is None else self.schema.columns.get(name, others)
+            if name is not None and (column is None or (key == "left" and column.role != "identifier")):
+                must = "one of the plan's columns" if column is None else "an identifier, so that it is never released"
+                sentence = f"ledger: {key} must be {must}; '{name}' is none."
+                yield (("ledger", key), sentence)
 
     def __repr__(self) -> str:
         steps = ", ".join(step.name for step in self.steps) or "none"
@@ -352,8 +366,9 @@ class Plan:
             "publish": list(self.publish) if isinstance(self.publish, tuple) else self.publish,
             "output": self.output.model_dump(),
             "explore": plain(self.explore.model_dump()) if self.explore else {},
+            "ledger": plain(self.ledger.model_dump(exclude_defaults=True)) if self.ledger else {},
         }
-        sections = {name: content for name, content in sections.items() if content or name not in UNSAID}
+        sections = {name: content for name, content in sections.items() if content or name not in OPTIONAL}
         chosen = {"for": self.context, "exact": self.exact, "block_size": self.block_size}
         return sections | {name: value for name, value in chosen.items() if value is not None}
 
@@ -362,11 +377,11 @@ class Plan:
         return dump_yaml(self.as_mapping())
 
 
-SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "release", "publish", "output", "explore")
-SETTINGS = ("for", "exact", "block_size")
-
-UNSAID = ("measures", "constraints", "release", "publish", "explore")
+OPTIONAL = ("measures", "constraints", "release", "publish", "explore", "ledger")
 """Sections that are left out where they are empty."""
+
+SECTIONS = ("columns", "steps", "requirements", "output", *OPTIONAL)
+SETTINGS = ("for", "exact", "block_size")
 
 
 def _described(column: Column) -> Spec:

@@ -20,7 +20,7 @@ import numpy as np
 
 from shoal.plan.lines import plain
 from shoal.plan.model import Plan
-from shoal.plan.sections import About, EditRules, Exploration
+from shoal.plan.sections import About, EditRules, Exploration, LedgerRules
 from shoal.privacy.gate import Gate
 from shoal.table.records import Records
 from shoal.table.schema import Column, Schema
@@ -170,6 +170,7 @@ def _places(plan: Plan, sections: Spec) -> Iterator[PlanValue]:
             yield from _parameters(method, spec)
     yield from _keys(About, sections.get("release", {}))
     yield from _keys(EditRules, sections.get("constraints", {}))
+    yield from _keys(LedgerRules, sections.get("ledger", {}))
     yield from _explored(sections.get("explore", {}))
 
 

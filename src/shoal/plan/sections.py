@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Strict, model_validator
 
 from shoal.table.schema import Policy
-from shoal.vocabulary.parameters import ForReaders, HoldsCells, Setting
+from shoal.vocabulary.parameters import ColumnName, ForReaders, HoldsCells, KeyFile, Setting
 from shoal.vocabulary.registry import Spec
 
 CLOSED = ConfigDict(frozen=True, extra="forbid")
@@ -98,6 +98,47 @@ class Output(BaseModel):
     shuffle: bool = True
     guard_formulas: bool = False
     copies: Annotated[int, Ge(1), Le(1000)] = 1
+
+
+class LedgerRules(BaseModel):
+    """The ledger of all releases, and what must hold over them; see `shoal.ledger`.
+
+    Parameters
+    ----------
+    key
+        The column that says whose a record is in every release. Its values enter the ledger only as keyed hashes.
+    file
+        The ledger. Left out, `--ledger` names it, or the private folder of the release holds one of its own, which
+        `--after` carries on.
+    k
+        Fewest persons who share all that the releases tell of their quasi-identifiers; left out, the largest k of the
+        requirements.
+    m
+        Fewest confidential values in a class, all different, and the same ones in every release for a person in it
+        (m-invariance); left out, none are compared.
+    epsilon
+        Most epsilon that releases may spend on a column of one person, by column; `*` limits the sum over all columns.
+    collude
+        Audiences that may put their releases together with this one. Those of the same audience always count, and so do
+        releases without an audience, which anybody may have.
+    hold_back
+        Hold back what would tell persons apart: newcomers wait until k of them are alike, and whoever changes with
+        fewer than k of his class is released with the quasi-identifiers of the others in it.
+    left
+        A column, never released, with a cell for whoever has left (the day of death or of leaving) and none for others.
+        With `hold_back` such a record stays in the releases until k of its class can leave together.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    key: Annotated[str, ColumnName()]
+    file: Annotated[str | None, KeyFile()] = None
+    k: Annotated[int | None, Ge(2), Setting()] = None
+    m: Annotated[int | None, Ge(2), Setting()] = None
+    epsilon: Annotated[dict[str, float], Setting()] = {}
+    collude: Annotated[tuple[str, ...], Strict(False), Setting()] = ()
+    hold_back: Annotated[bool, Setting()] = False
+    left: Annotated[str | None, ColumnName()] = None
 
 
 NAMES_OR_STEPS = "method must be a list of names, as in [mdav, rank-swap], or a mapping from names to lists of steps"

@@ -129,6 +129,8 @@ def _write(
     private.mkdir(mode=0o700)
     _write_public(release, public, labels, approved)
     _write_private(release, private, frontier, labels)
+    if release.pending is not None:
+        release.pending.record(folder, release.account)
     write_record(release.record if approved is None else {**release.record, "approval": approved}, folder)
 
 

@@ -171,6 +171,13 @@ class Publisher(Protocol):
     ) -> Path: ...
 
 
+class Pending(Protocol):
+    """A release that waits to be entered in a ledger."""
+
+    def record(self, folder: Path, account: Account) -> None:
+        """Enter the release whose two folders lie, written, in a folder; refuse if it is not proved any more."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release(ABC):
     """A protected table with its evidence and its record, held whole (`WholeRelease`) or in parts (`LargeRelease`).
@@ -285,6 +292,8 @@ class WholeRelease(Release):
         Hash of the cells on which everything was proved.
     further
         The other copies, if the plan asks for several; each is a release proved by itself.
+    pending
+        Enters the release in the plan's ledger when it is written; None without a ledger.
 
     Other parameters are those of `Release`.
     """
@@ -301,6 +310,7 @@ class WholeRelease(Release):
     units: Mapping[str, Longs] = field(repr=False)
     fingerprint: str = field(repr=False)
     further: "tuple[WholeRelease, ...]" = field(default=(), repr=False)
+    pending: Pending | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         n, columns = len(self.table), len(self.table.frame.columns)

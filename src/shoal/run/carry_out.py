@@ -51,6 +51,9 @@ from shoal.vocabulary.registry import registered
 InBlocks = Callable[[int, PartitionStep, Records], StepResult]
 """Carries a step, by its number, out on records in blocks."""
 
+HoldBack = Callable[[Microdata, Course], Course]
+"""Changes the records after the last step by what earlier releases tell of them; given the original as well."""
+
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
 """Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
 
@@ -142,6 +145,7 @@ def carry_out(
     stage: OnProgress | None,
     fractional: Collection[str] = (),
     run: Runs | None = None,
+    hold_back: HoldBack | None = None,
 ) -> Outcome:
     """Carry a plan out on a table; parameters as in `shoal.protect`.
 
@@ -151,6 +155,8 @@ def carry_out(
         Columns that stay floats though all their released cells are whole, as in another copy they are not.
     run
         Makes the run in which groups are formed in blocks; None where they are formed of the whole table.
+    hold_back
+        Holds back what would tell persons apart beside earlier releases; None where nothing is held back.
 
     Raises
     ------
@@ -171,10 +177,10 @@ def carry_out(
     check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
     in_blocks = None if run is None else partial(formed_in_blocks, run(ready, entropy), original)
-    for number, step in enumerate(ready.steps):
-        course = _after_step(course, step, ready, keyed_generator(entropy, number), tell, in_blocks)
-        if step.own_cells:  # lengths taken from cells without noise would not be paid for
-            constraints = constraints.in_units_of(course.records)
+    course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks)
+    if hold_back is not None:
+        course = hold_back(original, course)
+        check_some_left(len(course.records))
     if loss := spent(result.facts for result in course.results):
         course = course.with_account("privacy loss", loss)
     course = concluded(course, before, ready, constraints, entropy)
@@ -228,6 +234,17 @@ def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
     if not plan.constraints or plan.broken_rules == "refuse":
         return course
     return course.with_account("input constraints", change.facts)  # whether or not a rule was broken, which is private
+
+
+def _after_steps(
+    course: Course, constraints: Constraints, plan: Plan, entropy: int, tell: OnProgress, in_blocks: InBlocks | None
+) -> tuple[Course, Constraints]:
+    """All steps carried out, each with random numbers of its own; and the constraints as they are met from then on."""
+    for number, step in enumerate(plan.steps):
+        course = _after_step(course, step, plan, keyed_generator(entropy, number), tell, in_blocks)
+        if step.own_cells:  # lengths taken from cells without noise would not be paid for
+            constraints = constraints.in_units_of(course.records)
+    return course, constraints
 
 
 def _after_step(

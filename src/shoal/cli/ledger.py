@@ -1,0 +1,122 @@
+"""Ledgers of releases: show one, verify it, note that a release was withdrawn."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.cli.group import cli, pass_terminal
+from shoal.cli.reading import FILE
+from shoal.cli.terminal import Terminal
+from shoal.vocabulary.errors import FileError, plural
+
+if TYPE_CHECKING:
+    from shoal.ledger.store import Ledger, Row
+
+
+@cli.group()
+def ledger() -> None:
+    """Show a ledger of releases, verify it, or withdraw a release. The output is private.
+
+    \b
+    Examples:
+      shoal ledger show registry.ledger
+      shoal ledger verify registry.ledger
+      shoal ledger withdraw registry.ledger 3 --because "never sent"
+    """
+
+
+@ledger.command("show")
+@click.argument("file", type=FILE)
+@pass_terminal
+def show_ledger(terminal: Terminal, file: Path) -> None:
+    """List the releases in the ledger FILE: day, audience, persons, classes, blank and recoded cells, epsilon.
+
+    \b
+    Examples:
+      shoal ledger show registry.ledger
+      shoal ledger show registry.ledger --json
+    """
+    kept = _opened(file)
+    withdrawn = {row.about["number"]: row.about["because"] for row in kept.rows() if row.kind == "withdrawal"}
+    shown = [_account(kept, row, withdrawn) for row in kept.rows() if row.kind == "release"]
+    terminal.result({"releases": shown})
+    titles = ["release", "made", "for", "persons", "classes", "blank", "recoded", "epsilon", "withdrawn"]
+    terminal.table(titles, [[_cell(release[title]) for title in titles] for release in shown])
+
+
+@ledger.command("verify")
+@click.argument("file", type=FILE)
+@pass_terminal
+def verify_ledger(terminal: Terminal, file: Path) -> None:
+    """Prove that the ledger FILE is as it was written, row by row and byte by byte.
+
+    \b
+    Examples:
+      shoal ledger verify registry.ledger
+
+    \b
+    Exit status: 0 if it is, 3 if it is not.
+    """
+    kept = _opened(file)
+    faults = kept.faults()
+    terminal.result({"exit status": 3 if faults else 0, "faults": faults})
+    for fault in faults:
+        terminal.say(f"DAMAGED   {fault}")
+    if faults:
+        raise click.exceptions.Exit(3)
+    terminal.say(f"verified  {plural(len(kept.rows()), 'row')}, as they were written")
+
+
+@ledger.command("withdraw")
+@click.argument("file", type=FILE)
+@click.argument("number", type=click.IntRange(1))
+@click.option("--because", required=True, help="Reason why nobody holds the release any more.")
+@pass_terminal
+def withdraw_release(terminal: Terminal, file: Path, number: int, because: str) -> None:
+    """Note in the ledger FILE that nobody holds release NUMBER: it never left, or every copy was destroyed.
+
+    It stays in the ledger and no longer counts. What readers have seen cannot be withdrawn.
+
+    \b
+    Examples:
+      shoal ledger withdraw registry.ledger 3 --because "never sent"
+    """
+    row = _opened(file).withdraw(number, because)
+    terminal.result({"exit status": 0, "row": row})
+    terminal.say(f"Release {number} is withdrawn; row {row} says so.")
+
+
+def _opened(file: Path) -> "Ledger":
+    from shoal.ledger.store import Ledger
+
+    if not file.is_file():
+        raise FileError(f"There is no ledger '{file}'. It is begun by shoal protect --ledger FILE.")
+    return Ledger(file)
+
+
+def _account(kept: "Ledger", row: "Row", withdrawn: dict[int, str]) -> dict[str, Any]:
+    """The account of a release."""
+    cells = kept.entry(row.number).cells
+    return {
+        "release": row.number,
+        "made": row.about["made"],
+        "for": row.about["audience"] or "anybody",
+        "colludes with": row.about["collude"],
+        "persons": row.persons,
+        "records": row.about["records"],
+        "classes": row.about["classes"],
+        "blank": {name: counts["blank"] for name, counts in cells.items() if counts["blank"]},
+        "recoded": {name: counts["recoded"] for name, counts in cells.items() if counts["recoded"]},
+        "epsilon": row.about["epsilon"],
+        "sha256": row.about["sha256"],
+        "withdrawn": withdrawn.get(row.number, ""),
+    }
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count:,}" for name, count in value.items())
+    if isinstance(value, list):
+        return ", ".join(f"{loss['epsilon']:g} on {', '.join(loss['columns'])}" for loss in value)
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,109 @@
+"""Hold back: a release changed so that nobody is told apart by it beside the earlier ones.
+
+Persons with the same sequence so far (`shoal.ledger.proof`) stay together or part in companies of k:
+
+- who left is kept in the releases until k of the sequence can leave together, and k or none stay;
+- where somebody is simply missing from the table, others of the sequence are withheld until k are;
+- whoever now has quasi-identifiers that fewer than k of the sequence share gets those that most of them have, and so
+  moves on, or ages, when enough others do;
+- newcomers wait until k of them are alike.
+
+So every sequence that k persons shared is shared by k ever after. The price is printed: records withheld, records of
+who left, and records with the cells of others, which are wrong for them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.kernels.arrays import Bools, Longs
+from shoal.kernels.classes import classes
+from shoal.ledger.entry import Numbers
+from shoal.ledger.proof import History
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldBack:
+    """Changes to the records of a release.
+
+    Parameters
+    ----------
+    released
+        Shape (n,); True for records that are released.
+    source
+        Shape (n,); the row whose quasi-identifiers each record gets, mostly its own.
+    remain
+        Number of released records of persons who left.
+    """
+
+    released: Bools
+    source: Longs
+    remain: int
+
+
+def changes_to_hold_back(before: History, persons: Numbers, groups: Longs, left: Bools, k: int) -> HeldBack:
+    """Decide what is held back.
+
+    Parameters
+    ----------
+    persons
+        Shape (n,); the person of each record, each once.
+    groups
+        Shape (n,); the class of each record by its quasi-identifiers.
+    left
+        Shape (n,); True for records of persons who left.
+    """
+    places, known = before.at(persons)
+    total = np.bincount(before.sequences) if len(before.sequences) else np.zeros(0, dtype=np.int64)
+    sequence = np.full(len(persons), len(total), dtype=np.int64)
+    sequence[known] = before.sequences[places[known]]
+    released = known | ~left
+    released &= ~_may_leave(sequence, left, total, k)
+    released &= ~_withheld(persons, sequence, released, total, k)
+    source = np.arange(len(persons))
+    parts, sizes = classes([sequence, groups], len(persons))
+    sizes = np.bincount(parts[released], minlength=len(sizes))
+    small = released & (sizes[parts] < k)
+    released &= ~(small & ~known)
+    joining = small & known
+    source[joining] = _of_largest(sequence, parts, sizes, released)[sequence[joining]]
+    return HeldBack(released=released, source=source, remain=int((released & left).sum()))
+
+
+def _counts(sequence: Longs, chosen: Bools, total: Longs) -> Longs:
+    """For each sequence the number of chosen records; newcomers are left out."""
+    return np.bincount(sequence[chosen], minlength=len(total) + 1)[: len(total)]
+
+
+def _may_leave(sequence: Longs, left: Bools, total: Longs, k: int) -> Bools:
+    """Shape (n,); True for records of who left that can go now."""
+    present = _counts(sequence, np.ones(len(sequence), dtype=bool), total)
+    leaving = _counts(sequence, left, total)
+    rest = present - leaving
+    together = (total - present + leaving >= k) & ((rest >= k) | (rest == 0))
+    return np.asarray(left & np.append(together, False)[sequence])
+
+
+def _withheld(persons: Numbers, sequence: Longs, released: Bools, total: Longs, k: int) -> Bools:
+    """Shape (n,); True for records that keep company with those who are missing, taken by the number of the person."""
+    present = _counts(sequence, released, total)
+    absent = total - present
+    needed = np.where((absent > 0) & (absent < k), k - absent, 0)
+    needed = np.where(present - needed < k, np.where(needed > 0, present, 0), needed)
+    order = np.lexsort((persons, sequence, ~released))
+    order = order[: int(released.sum())]
+    own = sequence[order]
+    rank = np.arange(len(order)) - np.searchsorted(own, own)
+    withheld = np.zeros(len(persons), dtype=bool)
+    withheld[order] = rank < np.append(needed, 0)[own]
+    return withheld
+
+
+def _of_largest(sequence: Longs, parts: Longs, sizes: Longs, released: Bools) -> Longs:
+    """For each sequence, and last for newcomers, a released row of its largest part; the lowest part of several."""
+    rows = np.flatnonzero(released)
+    order = rows[np.lexsort((rows, parts[rows], -sizes[parts[rows]], sequence[rows]))]
+    own, first = np.unique(sequence[order], return_index=True)
+    largest = np.zeros(int(sequence.max(initial=0)) + 1, dtype=np.int64)
+    largest[own] = order[first]
+    return largest

@@ -1,0 +1,243 @@
+"""Proof over releases: what all that an audience holds tells together.
+
+The intruder holds every release that reached the audience, or an audience it colludes with, or nobody in particular. He
+may know, for every two records of different releases, whether they are about the same person, and for every person, in
+which releases the person is. Then what he holds of a person's quasi-identifiers is a sequence: for each release the
+class of the person's records, or that there are none. Persons with the same sequence are alike to him.
+
+Whatever he derives of quasi-identifiers from these sequences (a blank filled from another month, two ranges
+intersected, the difference of two months, who came, who went) he derives alike for all persons with the same sequence.
+So if every sequence is shared by k persons, no derivation of this kind leaves anyone among fewer than k: this one
+requirement implies k-anonymity of what is derived from all releases, by any pairing. It is not necessary: an intruder
+who cannot pair records learns less, and releases are refused that he could not use.
+
+Not covered are laws that one release shows and that are applied to columns of another which are no quasi-identifiers;
+and confidential values, for which m-invariance stands (Xiao & Tao 2007): every class has at least m of them, all
+different, and a person who stays is always in a class with the same set of values.
+
+Persons who were in a class under k before the release and are in one of the same size after it are not counted against
+it: it tells nothing more about them. Epsilons of a person add up over releases, by column (sequential composition).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shoal.judges.evidence import Verdict
+from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.kernels.classes import classes
+from shoal.ledger.entry import Entry, Numbers
+from shoal.ledger.store import Ledger, Row
+from shoal.plan.sections import LedgerRules
+from shoal.vocabulary.errors import plural, quoted
+from shoal.vocabulary.facts import Facts, OfPlan, of_original
+
+NEVER = -1
+"""The class of a person in a release that has no record of the person."""
+
+ALL_COLUMNS = "*"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class History:
+    """The persons of some releases, with what these tell of each.
+
+    Parameters
+    ----------
+    persons
+        Shape (n,), ascending.
+    sequences
+        Shape (n,); the same number for persons with the same sequence of classes.
+    spent
+        By column, and by `*` for all together, shape (n,); the epsilon spent on each person.
+    """
+
+    persons: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    sequences: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    spent: Mapping[str, Floats] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> Longs:
+        """Shape (n,); number of persons with the sequence of each."""
+        return np.bincount(self.sequences)[self.sequences] if len(self.sequences) else self.sequences
+
+    def at(self, persons: Numbers) -> tuple[Longs, Bools]:
+        """Places of persons among these, and True where they are."""
+        places = np.searchsorted(self.persons, persons)
+        inside = np.minimum(places, max(len(self.persons) - 1, 0))
+        known = self.persons[inside] == persons if len(self.persons) else np.zeros(len(persons), dtype=bool)
+        return places, known
+
+    def after(self, entry: Entry) -> "History":
+        """The history with one more release."""
+        _, known = self.at(entry.persons)
+        persons = np.sort(np.concatenate([self.persons, entry.persons[~known]]), kind="stable")
+        own, new = np.searchsorted(persons, self.persons), np.searchsorted(persons, entry.persons)
+        before = np.full(len(persons), NEVER, dtype=np.int64)
+        before[own] = self.sequences
+        now = np.full(len(persons), NEVER, dtype=np.int64)
+        now[new] = entry.groups
+        sequences = classes([before, now], len(persons))[0]
+        spent = {name: _at(own, epsilon, len(persons)) for name, epsilon in self.spent.items()}
+        for name, epsilon in epsilon_by_column(entry).items():
+            spent.setdefault(name, np.zeros(len(persons)))[new] += epsilon
+        return History(persons=persons, sequences=sequences, spent=spent)
+
+
+def _at(places: Longs, values: Floats, n: int) -> Floats:
+    spread: Floats = np.zeros(n)
+    spread[places] = values
+    return spread
+
+
+def epsilon_by_column(entry: Entry) -> dict[str, float]:
+    """The epsilon that a release spends on each column of a person, and on all together."""
+    spent: dict[str, float] = {}
+    for loss in entry.about["epsilon"]:
+        for name in (*loss["columns"], ALL_COLUMNS):
+            spent[name] = spent.get(name, 0.0) + loss["epsilon"]
+    return spent
+
+
+def holdings(rows: Sequence[Row], audience: str | None, collude: Iterable[str]) -> list[list[Row]]:
+    """The earlier releases that are in the same hands as a new one: one list for each party that will hold it.
+
+    Audiences form a party if a release of one declares that they may collude. A release without an audience is in
+    everybody's hands, so that each party is looked at when a new one is made.
+    """
+    parties: list[set[str]] = []
+    declared = [(row.about["audience"], row.about["collude"]) for row in rows]
+    for one, others in [*declared, (audience, list(collude))]:
+        joined = set(others) | ({one} if one is not None else set())
+        meeting = [party for party in parties if party & joined]
+        parties = [party for party in parties if party not in meeting] + [joined.union(*meeting)] * bool(joined)
+    holders = [party for party in parties if audience is None or audience in party] or [set()]
+    return [[row for row in rows if row.about["audience"] is None or row.about["audience"] in h] for h in holders]
+
+
+def verdicts_over(ledger: Ledger, rows: Sequence[Row], entry: Entry, rules: LedgerRules, k: int) -> list[Verdict]:
+    """Verdicts on a release beside the earlier ones that the same party holds."""
+    earlier, before = [(row, ledger.entry(row.number)) for row in rows], History()
+    for _, recorded in earlier:
+        before = before.after(recorded)
+    facts: Facts = {"earlier releases": OfPlan([described(row) for row in rows])}
+    verdicts = [_sequences(earlier, before, entry, k, facts)]
+    if rules.m is not None:
+        verdicts.append(_m_invariance(earlier, entry, rules.m, facts))
+    verdicts += [_budget(before, entry, name, most) for name, most in rules.epsilon.items()]
+    return verdicts
+
+
+def described(row: Row) -> str:
+    """A release in words: number, day and audience."""
+    audience = row.about["audience"]
+    return f"{row.number} ({row.about['made'][:10]}, for {audience or 'anybody'})"
+
+
+def newly_small(before: History, entry: Entry, k: int) -> tuple[Longs, Bools]:
+    """For each person, the number of those with the same sequence after a release; and who newly has fewer than k."""
+    after = before.after(entry)
+    sizes = after.sizes
+    places, known = before.at(after.persons)
+    was = np.full(len(sizes), len(sizes) + 1, dtype=np.int64)
+    was[known] = before.sizes[places[known]]
+    return sizes, (sizes < k) & (sizes < was)
+
+
+def _sequences(earlier: Sequence[tuple[Row, Entry]], before: History, entry: Entry, k: int, facts: Facts) -> Verdict:
+    if not entry.about["quasi-identifiers"]:
+        return _verdict(f"{k}-anonymity over releases", k, None, "The release tells of no person's record.", facts)
+    sizes, small = newly_small(before, entry, k)
+    count = int(small.sum())
+    named = f"{k}-anonymity over releases"
+    if not count:
+        already = int((sizes < k).sum())
+        sentence = (
+            f"All that {_together(len(earlier))} tell of a person's quasi-identifiers is shared by at least {k} persons"
+        )
+        sentence += f", but for {plural(already, 'person')} of whom earlier releases told as much." if already else "."
+        return _verdict(named, k, int(sizes.min()) if len(sizes) else None, sentence, facts)
+    alone = [(int(newly_small(History().after(e), entry, k)[1].sum()), row) for row, e in earlier]
+    most, row = max(alone, key=lambda pair: pair[0], default=(0, None))
+    with_what = f"release {described(row)}" if row is not None and most else f"the {len(earlier)} earlier releases"
+    persons = most or count
+    sentence = (
+        f"Together with {with_what}, fewer than {k} persons share what is told of {plural(persons, 'person')}"
+        + (f"; with all earlier releases of {count:,}." if count != persons else ".")
+        if earlier
+        else f"Fewer than {k} persons share what it tells of {plural(count, 'person')}."
+    )
+    return _verdict(named, k, int(sizes[small].min()), sentence, facts, holds=False, count=count)
+
+
+def _together(earlier: int) -> str:
+    return f"this release and {plural(earlier, 'earlier one')}" if earlier else "this first release"
+
+
+def _m_invariance(earlier: Sequence[tuple[Row, Entry]], entry: Entry, m: int, facts: Facts) -> Verdict:
+    named = f"{m}-invariance of {quoted(entry.signatures)}"
+    fewest = min((int(d.min(initial=m)) for d in entry.distinct.values()), default=m)
+    if fewest < m:
+        few = sum(int((d[entry.groups] < m).sum()) for d in entry.distinct.values())
+        sentence = f"The classes of {plural(few, 'person')} have no {m} confidential values that are all different."
+        return _verdict(named, m, fewest, sentence, facts, holds=False, count=few)
+    for row, other in reversed(earlier):
+        history = History(persons=other.persons)
+        places, known = history.at(entry.persons)
+        moved = np.zeros(int(known.sum()), dtype=bool)
+        for name, signatures in entry.signatures.items():
+            was = other.signatures.get(name)
+            same = False if was is None else was[other.groups[places[known]]] == signatures[entry.groups[known]]
+            moved |= ~np.asarray(same, dtype=bool)
+        if count := int(moved.sum()):
+            sentence = (
+                f"{plural(count, 'person')} of release {described(row)} {'is' if count == 1 else 'are'} now in a class "
+                f"with other confidential values, so that what the two classes have in common is theirs."
+            )
+            return _verdict(named, m, None, sentence, facts, holds=False, count=count)
+    sentence = f"Every class has at least {m} confidential values, and those of a person's classes are always the same."
+    return _verdict(named, m, fewest, sentence, facts)
+
+
+def _budget(before: History, entry: Entry, name: str, most: float) -> Verdict:
+    column = "all columns" if name == ALL_COLUMNS else f"'{name}'"
+    places, known = before.at(entry.persons)
+    spent = np.zeros(len(entry.persons))
+    if name in before.spent:
+        spent[known] = before.spent[name][places[known]]
+    more = epsilon_by_column(entry).get(name, 0.0)
+    highest = float(spent.max(initial=0.0))
+    over = int((spent + more > most).sum()) if more else 0
+    left = max(most - highest, 0.0)
+    sentence = (
+        f"Of an epsilon of {most:g} for {column}, {left:g} is left for {plural(over, 'person')}; this release would "
+        f"spend {more:g}."
+        if over
+        else f"Of an epsilon of {most:g} for {column}, {max(left - more, 0.0):g} is left to each person at least."
+    )
+    facts: Facts = {}
+    return _verdict(
+        f"epsilon of {column} over releases", most, highest + more, sentence, facts, holds=not over, count=over
+    )
+
+
+def _verdict(
+    requirement: str,
+    required: float,
+    achieved: float | None,
+    sentence: str,
+    facts: Facts,
+    *,
+    holds: bool = True,
+    count: int = 0,
+) -> Verdict:
+    counted = of_original({"persons under it": count}) if count else {}
+    return Verdict(
+        requirement=requirement,
+        holds=holds,
+        required=required,
+        achieved=achieved,
+        sentence=sentence,
+        facts={**facts, **counted},
+    )

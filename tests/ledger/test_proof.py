@@ -1,0 +1,134 @@
+"""Requirements over releases and what is held back: by hand, and beside slow twins."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoal.ledger.entry import Entry, by_person
+from shoal.ledger.hold_back import changes_to_hold_back
+from shoal.ledger.proof import History, holdings, newly_small
+from shoal.ledger.store import Row
+
+NOBODY: dict[int, int] = {}
+
+
+def entry(groups: dict[int, int], **about: Any) -> Entry:
+    """A release by the class of each person."""
+    persons = np.array(sorted(groups), dtype=np.uint64)
+    return Entry(
+        about={"quasi-identifiers": ["a"], "epsilon": [], "audience": None, **about},
+        persons=persons,
+        groups=np.array([groups[int(p)] for p in persons], dtype=np.int64),
+        patterns=np.zeros((1 + max(groups.values(), default=-1), 1), dtype=np.uint8),
+    )
+
+
+def history(*releases: dict[int, int]) -> History:
+    known = History()
+    for release in releases:
+        known = known.after(entry(release))
+    return known
+
+
+def by_brute_force(*releases: dict[int, int]) -> dict[int, int]:
+    """For each person the number of those with the same sequence."""
+    persons = set().union(*releases)
+    sequences = {p: tuple(release.get(p) for release in releases) for p in persons}
+    counts = Counter(sequences.values())
+    return {p: counts[sequences[p]] for p in persons}
+
+
+def drawn(rng: np.random.Generator, persons: int, classes: int) -> dict[int, int]:
+    return {p: int(rng.integers(classes)) for p in range(persons) if rng.random() < 0.8}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sequences_are_those_of_a_slow_twin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    releases = [drawn(rng, 40, 2) for _ in range(3)]
+    known = history(*releases)
+    assert dict(zip(known.persons.tolist(), known.sizes.tolist())) == by_brute_force(*releases)
+    sizes, small = newly_small(history(*releases[:2]), entry(releases[2]), 4)
+    before, after = by_brute_force(*releases[:2]), by_brute_force(*releases)
+    assert sizes.tolist() == [after[p] for p in sorted(after)]
+    assert small.tolist() == [after[p] < 4 and after[p] < before.get(p, 999) for p in sorted(after)]
+
+
+def test_persons_with_several_records_are_alike_if_all_their_records_are() -> None:
+    """1 and 2 have records of the classes 0 and 1; 3 has one of class 0 and 4 two of class 0."""
+    numbers = np.array([2, 1, 3, 1, 2, 4, 4], dtype=np.uint64)
+    persons, groups, rows = by_person(numbers, np.array([1, 0, 0, 1, 0, 0, 0]))
+    assert persons.tolist() == [1, 2, 3, 4]
+    assert groups[0] == groups[1]
+    assert len({groups[0], groups[2], groups[3]}) == 3
+    assert [{int(p) for p in persons[groups == groups[list(persons).index(numbers[row])]]} for row in rows] == [
+        {int(p) for p in persons[groups == number]} for number in range(3)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whoever_was_among_k_stays_among_k(seed: int) -> None:
+    """Months of births, deaths, moves and missing records: no sequence of a person is ever shared by fewer than k."""
+    rng = np.random.default_rng(seed)
+    k, people = int(rng.integers(2, 6)), {p: int(rng.integers(3)) for p in range(60)}
+    left: set[int] = set()
+    known, releases = History(), []
+    for month in range(8):
+        people |= {len(people) + n: int(rng.integers(3)) for n in range(rng.integers(0, 6))}
+        left |= {int(p) for p in rng.choice(list(people), 2)}
+        people |= {int(p): int(rng.integers(3)) for p in rng.choice(list(people), 3)}
+        missing = {int(p) for p in rng.choice(list(people), month % 2)}
+        table = [p for p in people if p not in missing]
+        rng.shuffle(table)
+        groups = np.array([people[p] for p in table])
+        change = changes_to_hold_back(known, np.array(table, dtype=np.uint64), groups, np.isin(table, list(left)), k)
+        release = {p: int(groups[s]) for p, r, s in zip(table, change.released, change.source) if r}
+        assert change.remain == len(left & release.keys())
+        releases.append(release)
+        known = known.after(entry(release))
+        assert min(by_brute_force(*releases).values()) >= k
+    assert len(releases[-1]) > 30
+
+
+def test_who_left_goes_when_k_leave_together_and_movers_move_when_k_move() -> None:
+    """k = 2: one who left stays, two go; one who moved gets the others' class, two move; a lone newcomer waits."""
+    known = history(dict.fromkeys(range(8), 0))
+    persons = np.arange(9, dtype=np.uint64)
+    lone = changes_to_hold_back(known, persons, np.array([0] * 7 + [1, 1]), persons == 0, 2)
+    assert (lone.released.tolist(), lone.remain, lone.source[7]) == ([True] * 8 + [False], 1, 0)
+    both = changes_to_hold_back(known, persons, np.array([0] * 6 + [1, 1, 1]), persons <= 1, 2)
+    assert (both.released.tolist(), both.remain) == ([False] * 2 + [True] * 6 + [False], 0)
+    assert both.source.tolist() == persons.tolist()
+
+
+def row(number: int, audience: str | None, *collude: str) -> Row:
+    return Row(number=number, kind="release", about={"audience": audience, "collude": list(collude)}, persons=1)
+
+
+@pytest.mark.parametrize(
+    ("audience", "collude", "numbers"),
+    [
+        ("A", (), [[1, 3]]),
+        ("B", (), [[2, 3]]),
+        ("A", ("B",), [[1, 2, 3]]),
+        ("D", (), [[3, 4, 5]]),
+        (None, (), [[1, 3], [2, 3], [3, 4, 5]]),
+        ("new", (), [[3]]),
+    ],
+)
+def test_a_party_holds_what_its_audiences_and_everybody_got(
+    audience: str | None, collude: tuple[str, ...], numbers: list[list[int]]
+) -> None:
+    """C and D collude, since the release to C says so; release 3 is for anybody."""
+    rows = [row(1, "A"), row(2, "B"), row(3, None), row(4, "C", "D"), row(5, "D")]
+    assert sorted([r.number for r in party] for party in holdings(rows, audience, collude)) == numbers
+
+
+def test_epsilons_add_up_by_person_and_column() -> None:
+    spent = [{"columns": ["pay", "rent"], "epsilon": 0.5}, {"columns": ["pay"], "epsilon": 1.0}]
+    known = History().after(entry({1: 0, 2: 0}, epsilon=spent)).after(entry({2: 0, 3: 0}, epsilon=spent[1:]))
+    assert known.spent["pay"].tolist() == [1.5, 2.5, 1.0]
+    assert known.spent["rent"].tolist() == [0.5, 0.5, 0.0]
+    assert known.spent["*"].tolist() == [1.5, 2.5, 1.0]

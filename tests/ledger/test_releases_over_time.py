@@ -1,0 +1,284 @@
+"""Releases one after another: an adversary who reads only release/ folders, with the ledger and without it."""
+
+import json
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from command_line import Run
+from shoal.desk.whole import protect_whole
+from shoal.ledger.store import Ledger
+from shoal.vocabulary.errors import ParameterError, PlanError, Refused
+
+COLUMNS = {
+    "person": "identifier",
+    "cohort": {"role": "quasi-identifier", "level": "nominal"},
+    "region": "quasi-identifier",
+    "pay": "confidential",
+    "left": "identifier",
+}
+K = 5
+PLAN: dict[str, Any] = {"columns": COLUMNS, "requirements": [{"privacy": "k-anonymity", "k": K}]}
+KEPT: dict[str, Any] = {**PLAN, "ledger": {"key": "person"}}
+
+
+def registry(months: int, persons: int, seed: int) -> Iterator[pl.DataFrame]:
+    """A registry month by month: births, deaths, movers, corrections; pay is one's own and never changes."""
+    rng = np.random.default_rng(seed)
+    people: list[dict[str, Any]] = []
+
+    def born(number: int) -> None:
+        for _ in range(number):
+            cohort, region = int(rng.integers(4)), "NSEW"[rng.integers(4)]
+            pay = round(float(rng.normal(3000, 800)), 2) + len(people) / 2**20
+            people.append({"person": len(people), "cohort": cohort, "region": region, "pay": pay, "left": None})
+
+    born(persons)
+    for month in range(months):
+        if month:
+            born(int(rng.poisson(persons * 0.01)))
+            alive = [person for person in people if person["left"] is None]
+            for person in rng.choice(np.array(alive), rng.poisson(persons * 0.008), replace=False):
+                person["left"] = month
+            for person in rng.choice(np.array(alive), rng.poisson(persons * 0.01), replace=False):
+                person["region"] = "NSEW"[rng.integers(4)]
+            for person in rng.choice(np.array(alive), rng.poisson(persons * 0.002), replace=False):
+                person["cohort"] = int(rng.integers(4))
+        yield pl.DataFrame(people, schema_overrides={"left": pl.Int64})
+
+
+def adversary(files: Sequence[Path], k: int = K) -> tuple[int, int]:
+    """Persons, paired by their pay, and those among fewer than k of whom all files tell the same.
+
+    It reads the files of release/ folders and nothing else.
+    """
+    known: dict[str, dict[int, tuple[str, ...]]] = defaultdict(dict)
+    for number, file in enumerate(files):
+        for pay, *cells in pl.read_csv(file, infer_schema=False).select("pay", "cohort", "region").iter_rows():
+            known[pay][number] = tuple(cells)
+    sequences = [tuple(cells.get(number) for number in range(len(files))) for cells in known.values()]
+    counts = Counter(sequences)
+    return len(known), sum(counts[sequence] < k for sequence in sequences)
+
+
+def data(folder: Path) -> Path:
+    return folder / "release" / "data.csv"
+
+
+def test_a_registry_of_months_with_the_ledger_and_without_it(tmp_path: Path) -> None:
+    """Without the ledger the attack finds every ninth person; with it nobody. The prices are private."""
+    patient = {**PLAN, "ledger": {"key": "person", "hold_back": True, "left": "left"}}
+    alone, kept = [], []
+    for month, table in enumerate(registry(6, 300, 1)):
+        alive = table.filter(pl.col("left").is_null())
+        shoal.protect(alive, {**PLAN, "steps": [{"mask": "suppress", "k": K}]}, tmp_path / f"alone-{month}", seed=1)
+        release = shoal.protect(table, patient, tmp_path / f"kept-{month}", seed=1, ledger=tmp_path / "registry.ledger")
+        alone.append(data(tmp_path / f"alone-{month}"))
+        kept.append(data(tmp_path / f"kept-{month}"))
+    persons, small = adversary(alone)
+    assert small > persons / 10
+    assert adversary(kept)[1] == 0
+    (prices,) = (step.facts for step in release.account.steps if step.step == "ledger: hold_back")
+    assert sum(fact.private() for fact in prices.values()) < 0.25 * len(alive)
+    assert all(fact.public() is None for fact in prices.values())
+    assert "records withheld" not in (tmp_path / "kept-5" / "release" / "evidence.json").read_text()
+
+
+@pytest.fixture(scope="module")
+def months() -> list[pl.DataFrame]:
+    return list(registry(2, 300, 2))
+
+
+def test_a_release_that_tells_persons_apart_is_refused_and_nothing_is_written(
+    tmp_path: Path, months: list[pl.DataFrame], run: Run
+) -> None:
+    ledger, plan = tmp_path / "registry.ledger", tmp_path / "plan.yaml"
+    plan.write_text(shoal.Plan.of(KEPT).as_yaml())
+    for month, table in zip(("jan", "feb"), months):
+        table.write_csv(tmp_path / f"{month}.csv")
+    arguments = ("--plan", plan, "--ledger", ledger, "--seed", "1")
+    assert run("protect", tmp_path / "jan.csv", *arguments, "--out", tmp_path / "1")[0] == 0
+    before = ledger.read_bytes()
+    status, out, error = run("protect", tmp_path / "feb.csv", *arguments, "--out", tmp_path / "2", "--json")
+    assert (status, (tmp_path / "2").exists(), ledger.read_bytes() == before) == (3, False, True)
+    assert "Together with release 1 (" in error
+    assert "for anybody), fewer than 5 persons share what is told of" in " ".join(error.split())
+    failed = [r for r in json.loads(out)["requirements"] if not r["holds"]]
+    assert [r["requirement"] for r in failed] == ["5-anonymity over releases"]
+    brute = tmp_path / "brute"
+    for month, table in zip(("jan", "feb"), months):
+        shoal.protect(table, PLAN, brute / month, seed=1)
+    assert failed[0]["facts"]["persons under it"] == adversary([data(brute / m) for m in ("jan", "feb")])[1]
+    run("ledger", "withdraw", ledger, 1, "--because", "never sent")
+    assert run("protect", tmp_path / "feb.csv", *arguments, "--out", tmp_path / "2")[0] == 0
+
+
+def test_the_public_evidence_names_the_earlier_releases(tmp_path: Path, months: list[pl.DataFrame]) -> None:
+    plan = {**KEPT, "release": {"audience": "researchers"}}
+    for number in (1, 2):
+        shoal.protect(months[0], plan, tmp_path / str(number), seed=number, ledger=tmp_path / "l")
+    content = json.loads((tmp_path / "2" / "release" / "evidence.json").read_text())
+    (over,) = (r for r in content["requirements"] if r["requirement"] == "5-anonymity over releases")
+    assert over["holds"]
+    assert over["achieved"] is None
+    (named,) = over["facts"]["earlier releases"]
+    assert named.startswith("1 (20")
+    assert named.endswith(", for researchers)")
+
+
+def test_audiences_count_together_only_if_they_collude(tmp_path: Path, months: list[pl.DataFrame]) -> None:
+    """January to A; February to B passes, unless B may collude with A. A revision for A is refused."""
+    ledger = tmp_path / "registry.ledger"
+
+    def to(audience: str, table: pl.DataFrame, out: str, **more: Any) -> shoal.Release:
+        plan = {**PLAN, "release": {"audience": audience}, "ledger": {"key": "person", **more}}
+        return shoal.protect(table, plan, tmp_path / out, seed=1, ledger=ledger)
+
+    to("A", months[0], "1")
+    with pytest.raises(Refused, match=r"Together with release 1 \(.*, for A\)"):
+        to("B", months[1], "2", collude=["A"])
+    with pytest.raises(Refused, match=r"Together with release 1 \(.*, for A\)"):
+        to("A", months[1], "2")
+    to("B", months[1], "2")
+    assert [row.about["audience"] for row in Ledger(ledger).counted()] == ["A", "B"]
+    with pytest.raises(Refused):  # anybody may have it, A too
+        shoal.protect(months[1], KEPT, tmp_path / "3", seed=1, ledger=ledger)
+
+
+def test_a_synthetic_table_tells_nothing_of_persons_beside_a_microaggregated_one(
+    tmp_path: Path, months: list[pl.DataFrame]
+) -> None:
+    ledger = tmp_path / "registry.ledger"
+    synthetic = {
+        "columns": COLUMNS,
+        "steps": [{"partition": "whole", "replace": "cart", "columns": ["cohort", "region", "pay"]}],
+        "ledger": {"key": "person"},
+    }
+    shoal.protect(months[0], KEPT, tmp_path / "1", seed=1, ledger=ledger)
+    shoal.protect(months[1], synthetic, tmp_path / "2", seed=1, ledger=ledger, unproved=True)
+    assert Ledger(ledger).entry(2).about["quasi-identifiers"] == []
+    shoal.protect(months[0], KEPT, tmp_path / "3", seed=2, ledger=ledger)
+
+
+def test_private_folders_carry_a_ledger_on(tmp_path: Path, months: list[pl.DataFrame]) -> None:
+    shoal.protect(months[0], KEPT, tmp_path / "1", seed=1)
+    with pytest.raises(Refused, match="Together with release 1"):
+        shoal.protect(months[1], KEPT, tmp_path / "2", seed=1, after=tmp_path / "1")
+    shoal.protect(months[0], KEPT, tmp_path / "2", seed=1, after=tmp_path / "1")
+    kept = Ledger(tmp_path / "2" / "private" / "releases.ledger")
+    assert ([row.number for row in kept.rows()], kept.faults()) == ([1, 2], [])
+    assert Ledger(tmp_path / "1" / "private" / "releases.ledger").rows()[0].about == kept.rows()[0].about
+    shutil.rmtree(tmp_path / "1" / "private")
+    with pytest.raises(ParameterError, match="has no ledger in its private folder"):
+        shoal.protect(months[0], KEPT, tmp_path / "3", after=tmp_path / "1")
+
+
+def test_epsilon_is_refused_with_what_is_left(tmp_path: Path, months: list[pl.DataFrame]) -> None:
+    noise = {"mask": "laplace", "columns": ["pay"], "epsilon": 1.0, "bounds": {"pay": [0, 6000]}, "clamp": True}
+    plan = {
+        "columns": {
+            "person": "identifier",
+            "pay": "confidential",
+            "cohort": "other",
+            "region": "other",
+            "left": "identifier",
+        },
+        "steps": [noise],
+        "ledger": {"key": "person", "epsilon": {"pay": 1.5}},
+    }
+    shoal.protect(months[0], plan, tmp_path / "1", seed=1, ledger=tmp_path / "l", unproved=True)
+    with pytest.raises(
+        Refused, match=r"Of an epsilon of 1\.5 for 'pay', 0\.5 is left for \d+ persons; this release would spend 1\."
+    ):
+        shoal.protect(months[1], plan, tmp_path / "2", seed=1, ledger=tmp_path / "l", unproved=True)
+
+
+def of_classes(*pays: Sequence[int]) -> pl.DataFrame:
+    """Two persons a class, with their pays."""
+    return pl.DataFrame(
+        {
+            "person": range(2 * len(pays)),
+            "cohort": [number // 2 for number in range(2 * len(pays))],
+            "region": ["N"] * 2 * len(pays),
+            "pay": [pay for pair in pays for pay in pair],
+            "left": [None] * 2 * len(pays),
+        }
+    )
+
+
+def test_m_invariance_by_hand(tmp_path: Path) -> None:
+    """Equal sets of two pays pass; a class with other pays, or with one pay twice, is refused."""
+    columns = {**COLUMNS, "pay": {"role": "confidential", "level": "nominal"}}
+    plan = {
+        "columns": columns,
+        "requirements": [{"privacy": "k-anonymity", "k": 2}],
+        "ledger": {"key": "person", "m": 2},
+    }
+    ledger = tmp_path / "l"
+    shoal.protect(of_classes((1, 2), (3, 4)), plan, tmp_path / "1", seed=1, ledger=ledger)
+    shoal.protect(of_classes((2, 1), (4, 3)), plan, tmp_path / "2", seed=1, ledger=ledger)
+    with pytest.raises(
+        Refused, match=r"2 persons of release 2 \(.*\) are now in a class with other confidential values"
+    ):
+        shoal.protect(of_classes((1, 2), (3, 5)), plan, tmp_path / "3", seed=1, ledger=ledger)
+    with pytest.raises(Refused, match=r"The classes of 2 persons have no 2 confidential values that are all different"):
+        shoal.protect(of_classes((1, 1), (3, 4)), plan, tmp_path / "3", seed=1, ledger=ledger)
+
+
+def test_another_release_meanwhile_is_judged_before_this_one_is_written(
+    tmp_path: Path, months: list[pl.DataFrame]
+) -> None:
+    ledger = tmp_path / "registry.ledger"
+    to_a, to_b = ({**KEPT, "release": {"audience": audience}} for audience in "AB")
+    shoal.protect(months[0], to_b, tmp_path / "1", seed=1, ledger=ledger)
+    waiting = shoal.protect(months[1], to_a, seed=1, ledger=ledger)
+    shoal.protect(months[0], to_a, tmp_path / "2", seed=1, ledger=ledger)
+    with pytest.raises(Refused, match="Together with release 2"):
+        waiting.write(tmp_path / "3")
+    assert (len(Ledger(ledger).rows()), (tmp_path / "3").exists()) == (2, False)
+
+
+def test_a_ledger_holds_no_cell_and_no_key(tmp_path: Path) -> None:
+    cells = [f"Xyzzy{number}" for number in range(40)]
+    table = pl.DataFrame({"person": [f"Quux{c}" for c in cells], "town": ["Plugh"] * 40, "pay": cells})
+    plan = {
+        "columns": {
+            "person": "identifier",
+            "town": "quasi-identifier",
+            "pay": {"role": "confidential", "level": "nominal"},
+        },
+        "requirements": PLAN["requirements"],
+        "ledger": {"key": "person", "m": 2},
+    }
+    shoal.protect(table, plan, tmp_path / "1", seed=1, ledger=tmp_path / "l")
+    whole = (tmp_path / "l").read_bytes()
+    assert not [word for word in (b"Xyzzy", b"Quux", b"Plugh") if word in whole]
+
+
+def test_bad_input_is_refused(tmp_path: Path, months: list[pl.DataFrame]) -> None:
+    with pytest.raises(ParameterError, match=r"Add it to the plan: ledger: \{key: COLUMN\}"):
+        shoal.protect(months[0], PLAN, ledger=tmp_path / "l")
+    with pytest.raises(PlanError, match="ledger: key must be one of the plan's columns; 'name' is none"):
+        shoal.Plan.of({**PLAN, "ledger": {"key": "name"}})
+    with pytest.raises(PlanError, match="ledger: left must be an identifier"):
+        shoal.Plan.of({**PLAN, "ledger": {"key": "person", "left": "region"}})
+    with pytest.raises(PlanError, match="ledger must be a mapping"):
+        shoal.Plan.of({**PLAN, "ledger": "registry.ledger"})
+    with pytest.raises(ParameterError, match="only for a table that is held whole"):
+        shoal.protect(months[0], {**KEPT, "exact": False}, tmp_path / "1")
+    with pytest.raises(ParameterError, match="only shoal protect judges a release"):
+        protect_whole(months[0], shoal.Plan.of(KEPT))
+
+
+def test_a_plan_with_a_ledger_is_written_and_read_again() -> None:
+    described = {"key": "person", "epsilon": {"*": 2.0}, "collude": ["A"], "hold_back": True, "file": "r.ledger"}
+    plan = shoal.Plan.of({**PLAN, "ledger": described})
+    assert shoal.Plan.of(plan.as_mapping()) == plan
+    assert "ledger" not in shoal.Plan.of(PLAN).as_mapping()
