@@ -15,7 +15,7 @@ from shoal.ledger.proof import History, holdings
 from shoal.ledger.store import Ledger, new_secret
 from shoal.plan import Plan
 from shoal.plan.sections import LedgerRules
-from shoal.run.carry_out import Outcome, k_asked, made_anew
+from shoal.run.carry_out import Outcome, k_asked
 from shoal.run.course import Course
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.json_text import as_json
@@ -113,7 +113,7 @@ class Keeping:
 
     def _names(self, quasi_identifiers: tuple[str, ...]) -> tuple[str, ...]:
         """The quasi-identifiers that tell of persons: those that were not made anew for the table as a whole."""
-        anew = made_anew(self.plan)
+        anew = self.plan.made_anew
         return tuple(name for name in quasi_identifiers if name not in anew)
 
     def _history(self) -> History:
