@@ -6,7 +6,7 @@ out; the records become a table again. Only that table is judged, as it would be
 """
 
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -20,7 +20,7 @@ from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.refinement import trees, with_trees
 from shoal.judges.table_pair import TablePair
-from shoal.judges.units import RepeatedIdentifier, repeated
+from shoal.judges.units import KnownLess, RepeatedIdentifier, repeated, telling_column
 from shoal.kernels.arrays import Longs
 from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
@@ -30,6 +30,7 @@ from shoal.plan.steps import PartitionStep, Step
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.of_units import UnitModel
 from shoal.run.course import Course, concluded
 from shoal.run.one_step import facts_after, result_of
 from shoal.run.parts.admission import needed_at_once
@@ -113,7 +114,7 @@ class Outcome:
         return {name: units for name, units in units_of.items() if units is not None}
 
     @cached_property
-    def of_records(self) -> tuple[RepeatedIdentifier, ...]:
+    def of_records(self) -> tuple[RepeatedIdentifier | KnownLess, ...]:
         """Identifiers that repeat, so that requirements count records and not persons."""
         return repeated_in(self.plan, self.pair)
 
@@ -299,7 +300,7 @@ def laws_known(plan: Plan, before: Records | None, released: Records) -> Laws:
 
 def judged(plan: Plan, pair: TablePair) -> list[Verdict]:
     """Verdicts on the plan's requirements, for a release and its closure."""
-    names = tuple(identifier.identifier for identifier in repeated_in(plan, pair))
+    names = tuple(r.identifier for r in repeated_in(plan, pair) if isinstance(r, RepeatedIdentifier))
     return [of_records(model, model.verdict_on(pair), names) for model in plan.ready.requirements]
 
 
@@ -308,9 +309,18 @@ def of_records(model: PrivacyModel, verdict: Verdict, repeated: tuple[str, ...])
     return replace(verdict, of_records=repeated) if model.counts_records else verdict
 
 
-def repeated_in(plan: Plan, pair: TablePair) -> tuple[RepeatedIdentifier, ...]:
+def repeated_in(plan: Plan, pair: TablePair) -> tuple[RepeatedIdentifier | KnownLess, ...]:
     """The plan's identifiers that repeat, with what the classes of a release hold of their values."""
-    return pair.once("repeated", lambda: tuple(repeated(pair, plan.schema.names("identifier"), k_asked(plan))))
+    return pair.once("repeated", lambda: tuple(_of_units(plan, pair)))
+
+
+def _of_units(plan: Plan, pair: TablePair) -> Iterator[RepeatedIdentifier | KnownLess]:
+    yield from repeated(pair, plan.schema.names("identifier"), k_asked(plan))
+    yield from repeated(pair, plan.schema.names("person"), k_asked(plan), persons=True)
+    of_persons = [m for m in plan.requirements if isinstance(m, UnitModel) and m.unit == "person"]
+    less = [m for m in of_persons if m.knowing not in (None, "all records")]
+    if less and (told := telling_column(pair, "person")) is not None:
+        yield KnownLess(identifier=told, asked=tuple(f"{m.method_name}{m.of_units(m.knowing_of(pair))}" for m in less))
 
 
 def k_asked(plan: Plan) -> int:
