@@ -4,6 +4,7 @@ A table is a list of records with the person "p", the class "q", the confidentia
 known of a person, the candidates who fit it, and what is learnt of them, in exact fractions.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -118,3 +119,14 @@ def average_risk(table: Sequence[Record], knowing: Knowing) -> Fraction:
             known = list(every.values())
         risks.append(sum(Fraction(1, len(candidates(k, persons, knowing))) for k in known) / Fraction(len(known)))
     return sum(risks, Fraction(0)) / len(risks)
+
+
+def entropy(group: dict[Any, list[Any]]) -> float:
+    return math.exp(-sum(p * math.log(p) for p in masses(group).values()))
+
+
+def apart(group: dict[Any, list[Any]], table: Sequence[Record]) -> Fraction:
+    """Distance of a group from the table over values between which all distances are equal, 1/2 sum |p - q|."""
+    whole = masses({person: [r["c"] for r in records] for person, records in persons_of(table).items()})
+    own = masses(group)
+    return sum((abs(own.get(value, Fraction(0)) - share) for value, share in whole.items()), Fraction(0)) / 2

@@ -121,7 +121,8 @@ class UnitModel(ClassModel):
 
     def of_units(self, knowing: Knowing) -> str:
         """The unit that is counted and what is known of it, in words."""
-        known_records = f"any {plural(knowing, 'record')}" if isinstance(knowing, int) else knowing
+        known_records = f"any {knowing} records" if isinstance(knowing, int) and knowing > 1 else knowing
+        known_records = "one record" if knowing == 1 else known_records
         in_order = "" if self.order is None else f" in order of '{self.order}'"
         return f" of {self.units_in_words}, {known_records} known{in_order}"
 
@@ -147,12 +148,10 @@ class UnitModel(ClassModel):
         return PersonsInMemory(pair=pair, known=known(tokens, units, knowing), knowing=knowing, unit=unit)
 
     def _places(self, pair: TablePair, name: str) -> Longs:
-        """Shape (n',); numbers by which records are in order of a column. Raises NoFigure if it is not at hand."""
-        if name in pair.released:
-            return pair.released[name].codes().astype(np.int64)
-        if pair.original is None or pair.place is None or name not in pair.original:
+        """Shape (n',); numbers by which records are in order of a column. Raises NoFigure if the release lacks it."""
+        if name not in pair.released:
             raise NoFigure(f"The table has no column '{name}', so the order of records is not known.")
-        return pair.original[name].codes()[pair.place].astype(np.int64)
+        return pair.released[name].codes().astype(np.int64)
 
     def uncounted(self) -> str:
         """The reason why nothing was counted."""

@@ -27,7 +27,7 @@ from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.plan.files import with_files
 from shoal.plan.steps import PartitionStep, Step
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import ClassModel, PrivacyModel
 from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
@@ -43,7 +43,7 @@ from shoal.table.microdata import Microdata
 from shoal.table.missing_values import check_some, check_some_left
 from shoal.table.partition import Partition
 from shoal.table.records import Records
-from shoal.table.schema import Schema, in_order_of
+from shoal.table.schema import UNITS, Schema, in_order_of
 from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
 from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.progress import OnProgress
@@ -108,8 +108,9 @@ class Outcome:
 
     @property
     def units(self) -> dict[str, Longs]:
-        """For each identifier that a requirement counts, whose each released record is, by number."""
-        names = dict.fromkeys(name for model in self.plan.requirements for name in model.identifiers)
+        """For each unit that a requirement counts and no column shows, whose each released record is, by number."""
+        counted = [name for model in self.plan.requirements if isinstance(model, ClassModel) for name in model.units]
+        names = [name for name in dict.fromkeys(counted) if name not in UNITS or self.pair.column_of(name) is None]
         units_of = {name: self.pair.units_by(name) for name in names}
         return {name: units for name, units in units_of.items() if units is not None}
 
