@@ -13,7 +13,7 @@ import shoal
 from naive import persons as naive
 from shoal.judges.known import known, ordered_tokens
 from shoal.table.microdata import Microdata
-from shoal.vocabulary.errors import ParameterError
+from shoal.vocabulary.errors import ParameterError, Refused, SchemaError
 
 KNOWING = st.sampled_from(["one record", "all records", 1, 2, 3])
 ROLES: dict[str, Any] = {
@@ -153,3 +153,31 @@ def test_what_cannot_be_counted_is_refused() -> None:
     from shoal.judges import known as judged
 
     assert judged.MOST_SETS > 0 and known(np.array([0]), np.array([4]), 3).fewest_of().tolist() == [1]
+
+
+def test_what_depends_on_a_number_that_is_not_released_is_not_public() -> None:
+    frame = pl.DataFrame([{**record, "row": i} for i, record in enumerate(BY_HAND)]).drop("row")
+    hidden = {**ROLES, "p": {"role": "person", "release_key": False}}
+    required = [
+        {"privacy": "k-anonymity", "k": 2},
+        {"privacy": "l-diversity", "l": 1},
+        {"privacy": "t-closeness", "t": 1},
+    ]
+    plan = {"columns": hidden, "requirements": required}
+    for verdict in shoal.protect(frame, plan, seed=1).evidence.verdicts:
+        public = verdict.public_form()
+        assert verdict.holds and public["sentence"] == "It was proved on the released table."
+        assert public["achieved"] is None and not public["facts"]
+    with pytest.raises(
+        SchemaError, match="Column 'c': release_key must be true for a role other than person and household"
+    ):
+        shoal.Microdata.of(frame, {**ROLES, "c": {"role": "confidential", "release_key": False}})
+
+
+def test_knowing_needs_persons() -> None:
+    table = records(BY_HAND, {**ROLES, "p": "other"})
+    verdict = shoal.KAnonymity(k=1, knowing="all records").check(table)
+    assert not verdict.holds and "no column with the role person" in verdict.sentence
+    plan = {"columns": {**ROLES, "p": "other"}, "requirements": [{"privacy": "k-anonymity", "k": 1, "knowing": 2}]}
+    with pytest.raises(Refused, match="no column with the role person"):
+        shoal.protect(pl.DataFrame(BY_HAND), plan, seed=1)

@@ -120,6 +120,7 @@ class KnownLess:
 
     identifier: str  # The released column that tells which records are one person's
     asked: tuple[str, ...]  # The requirements, with what they take to be known
+    own: bool  # True if it is the released column of persons, as everybody sees
 
     def sentence(self, promises: Sequence[str]) -> str:
         """The caution; it says nothing of any one record."""
@@ -129,8 +130,8 @@ class KnownLess:
         )
 
     def public_sentence(self, promises: Sequence[str]) -> str:
-        """The same for the public."""
-        return self.sentence(promises)
+        """The same for the public, unless it would name a column that nobody knows to tell persons apart."""
+        return self.sentence(promises) if self.own else ""
 
     def private_form(self, promises: Sequence[str]) -> OfRecords:
         """The same, JSON-able."""

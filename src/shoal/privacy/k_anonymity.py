@@ -132,7 +132,6 @@ class KAnonymity(UnitModel):
         fewest = persons.known.fewest_of()
         smallest = int(fewest.min()) if len(fewest) else None
         few, alone = int((fewest < self.k).sum()), int((fewest == 1).sum())
-        kind = OfOriginal if persons.pair.column_of(str(self.unit)) is None else OfRelease
         on = "" if self.columns is None else f" on {', '.join(self.columns)}"
         return Verdict(
             requirement=f"{self.k}-anonymity{on}{self.of_units(persons.knowing)}",
@@ -140,13 +139,15 @@ class KAnonymity(UnitModel):
             required=self.k,
             achieved=smallest,
             sentence=_of_persons(persons, len(fewest), few, alone, smallest, self.k),
-            facts={
-                f"{persons.unit}s": kind(len(fewest)),
-                "records": OfRelease(len(persons.pair.released)),
-                "fewest alike": kind(smallest),
-                f"{persons.unit}s below k": kind(few),
-                f"{persons.unit}s alone": kind(alone),
-            },
+            facts=of_release(
+                {
+                    f"{persons.unit}s": len(fewest),
+                    "records": len(persons.pair.released),
+                    "fewest alike": smallest,
+                    f"{persons.unit}s below k": few,
+                    f"{persons.unit}s alone": alone,
+                }
+            ),
             influence=0,
             failing=persons.sizes < self.k if few else None,
         )

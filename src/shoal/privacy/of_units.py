@@ -18,7 +18,7 @@ from shoal.kernels.arrays import Longs
 from shoal.privacy.base import ClassModel, unproved
 from shoal.table.schema import UNITS, Schema
 from shoal.vocabulary.errors import NoFigure, ParameterError, plural
-from shoal.vocabulary.prelude import ColumnName, Ge
+from shoal.vocabulary.prelude import ColumnName, Ge, of_original
 from shoal.vocabulary.registry import family
 
 
@@ -91,7 +91,7 @@ class UnitModel(ClassModel):
         """The limit on the figure that is required."""
 
     def verdict_on(self, pair: TablePair) -> Verdict:
-        if self.unit is None and pair.units_by("person") is not None:
+        if self.unit is None and (self.knowing is not None or pair.units_by("person") is not None):
             return replace(self, unit="person").verdict_on(pair)
         return super().verdict_on(pair)
 
@@ -105,8 +105,10 @@ class UnitModel(ClassModel):
         except NoFigure as reason:
             return unproved(f"{self.method_name}{self.of_units(knowing)}", self.limit, str(reason))
         failing = None if verdict.failing is None else persons.known.records_of(verdict.failing)
-        influence = verdict.influence if pair.column_of(str(self.unit)) is not None else None
-        return replace(verdict, failing=failing, influence=influence)
+        verdict = replace(verdict, failing=failing)
+        if pair.column_of(str(self.unit)) is not None:
+            return verdict
+        return replace(verdict, facts=of_original(verdict.details), influence=None)  # not a function of the release
 
     def on_persons(self, persons: PersonsInMemory) -> Verdict:
         """The verdict on groups of persons; its `failing` has shape (G,), by group."""
@@ -169,9 +171,11 @@ def with_unit(model: Any, schema: Schema, *, for_step: bool) -> Any:
     `for_step`: with what is known of persons, too, as long as the column of persons has not yet been taken out.
     """
     persons = schema.names("person")
-    if not isinstance(model, UnitModel) or not persons or model.unit not in (None, "person"):
+    if not isinstance(model, UnitModel) or model.unit not in (None, "person"):
         return model
     knowing = model.knowing
-    if knowing is None and for_step:
+    if not persons and model.unit is knowing is None:
+        return model
+    if knowing is None and for_step and persons:
         knowing = "one record" if persons[0] in schema.kept_keys else "all records"
     return replace(model, unit="person", knowing=knowing)

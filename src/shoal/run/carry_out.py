@@ -321,7 +321,8 @@ def _of_units(plan: Plan, pair: TablePair) -> Iterator[RepeatedIdentifier | Know
     of_persons = [m for m in plan.requirements if isinstance(m, UnitModel) and m.unit == "person"]
     less = [m for m in of_persons if m.knowing not in (None, "all records")]
     if less and (told := telling_column(pair, "person")) is not None:
-        yield KnownLess(identifier=told, asked=tuple(f"{m.method_name}{m.of_units(m.knowing_of(pair))}" for m in less))
+        asked = tuple(f"{model.method_name}{model.of_units(model.knowing_of(pair))}" for model in less)
+        yield KnownLess(identifier=told, asked=asked, own=told == pair.column_of("person"))
 
 
 def k_asked(plan: Plan) -> int:

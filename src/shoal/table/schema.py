@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from annotated_types import Ge, Gt, Le
-from pydantic import BaseModel, ConfigDict, RootModel, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError, ValidationInfo, field_validator, model_validator
 
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.hierarchy_forms import check_in_plan, hierarchy_of, of_numbers, of_values
@@ -106,11 +106,12 @@ class Column(BaseModel):
             raise ValueError("a list of different categories")
         return order
 
-    @model_validator(mode="after")
-    def _key_of_a_unit(self) -> Self:
-        if not self.release_key and self.role not in UNITS:
-            raise ValueError(f"release_key is for the role {' or '.join(UNITS)}; got {self.role}")
-        return self
+    @field_validator("release_key")
+    @classmethod
+    def _key_of_a_unit(cls, release_key: bool, info: ValidationInfo) -> bool:
+        if not release_key and info.data.get("role") not in UNITS:
+            raise ValueError(f"true for a role other than {' and '.join(UNITS)}")
+        return release_key
 
     @field_validator("hierarchy", mode="before")
     @classmethod
