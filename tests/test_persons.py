@@ -73,7 +73,8 @@ def test_it_is_said_before_anything_else(
     small = sum(size < 3 for size in few)
     sentence = (
         f"3-anonymity, distinct 1-diversity of records; counted in values of 'patient' the smallest group is "
-        f"{min(few)} (40 values in 120 records; {small} of {len(few)} groups have fewer than 3)."
+        f"{min(few)} (40 values in 120 records; {small} of {len(few)} groups have fewer than 3). "
+        "As person, it makes promises count persons."
     )
     _, first, *others = text.splitlines()  # after what was read
     assert first == f"records   {sentence}"
@@ -172,7 +173,10 @@ def test_part_by_part_records_are_counted_and_it_is_said(tmp_path: Path) -> None
         tmp_path / "visits.parquet", {**plan(), "exact": False}, tmp_path / "out", seed=1, workers=1
     )
     first = release.evidence.lines()[0]
-    assert first == "records   3-anonymity of records, not of values of 'patient': there are 40 values in 120 records."
+    assert first == (
+        "records   3-anonymity of records, not of values of 'patient': there are 40 values in 120 records. "
+        "As person, it makes promises count persons."
+    )
     assert release.evidence.verdicts[0].private_sentence.endswith("This is of records, not of values of 'patient'.")
     public = json.loads((tmp_path / "out/release/evidence.json").read_text())["of records"]
     assert [one["sentence"] for one in public] == [

@@ -76,12 +76,16 @@ class RepeatedIdentifier:
         promised = _promised(promises)
         persons = f"{plural(self.values, 'value')} in {plural(self.records, 'record')}"
         if self.smallest is None or self.groups is None or self.few is None:
-            return f"{promised} of records, not of values of '{self.identifier}': there are {persons}."
+            return f"{promised} of records, not of values of '{self.identifier}': there are {persons}.{self._remedy}"
         return (
             f"{promised} of records; counted in values of '{self.identifier}' the smallest group is "
             f"{self.smallest:,} ({persons}; {self.few:,} of {plural(self.groups, 'group')} "
-            f"{'has' if self.few == 1 else 'have'} fewer than {self.k:,})."
+            f"{'has' if self.few == 1 else 'have'} fewer than {self.k:,}).{self._remedy}"
         )
+
+    @property
+    def _remedy(self) -> str:
+        return "" if self.persons else " As person, it makes promises count persons."
 
     def public_sentence(self, promises: Sequence[str]) -> str:
         """Publishable sentence: a bound that no single record of the original moves; empty without one."""
