@@ -40,6 +40,5 @@ if __name__ == "__main__":
             verdict = shoal.KAnonymity(k=5, knowing="all records").check(data)
             spent = time.process_time() - began
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-            print(
-                f"{persons:>7,} persons {persons * RECORDS:>10,} records {verdict.holds!s:>5} {spent:6.2f} s {peak:.2f} GB"
-            )
+            size = f"{persons:>7,} persons {persons * RECORDS:>10,} records"
+            print(f"{size} {verdict.holds!s:>5} {spent:6.2f} s {peak:.2f} GB")
