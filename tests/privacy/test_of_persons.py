@@ -157,6 +157,10 @@ def test_what_cannot_be_counted_is_refused() -> None:
 
 def test_what_depends_on_a_number_that_is_not_released_is_not_public() -> None:
     frame = pl.DataFrame([{**record, "row": i} for i, record in enumerate(BY_HAND)]).drop("row")
+    home = {**ROLES, "p": {"role": "household", "release_key": False}}
+    of_homes = {"columns": home, "requirements": [{"privacy": "k-anonymity", "k": 2, "unit": "household"}]}
+    (verdict,) = shoal.protect(frame, of_homes, seed=1).evidence.verdicts
+    assert verdict.achieved == 2 and not verdict.public_form()["facts"]
     hidden = {**ROLES, "p": {"role": "person", "release_key": False}}
     required = [
         {"privacy": "k-anonymity", "k": 2},

@@ -126,7 +126,8 @@ class KAnonymity(UnitModel):
     def judge(self, pair: TablePair) -> Verdict:
         if self.unit == "person" or self.knows_profiles:
             return super().judge(pair)
-        return ClassModel.judge(self, pair)
+        verdict = ClassModel.judge(self, pair)
+        return self.of_hidden(verdict, pair) if self.unit == "household" else verdict
 
     def on_persons(self, persons: PersonsInMemory) -> Verdict:
         fewest = persons.known.fewest_of()

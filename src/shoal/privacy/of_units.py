@@ -105,10 +105,13 @@ class UnitModel(ClassModel):
         except NoFigure as reason:
             return unproved(f"{self.method_name}{self.of_units(knowing)}", self.limit, str(reason))
         failing = None if verdict.failing is None else persons.known.records_of(verdict.failing)
-        verdict = replace(verdict, failing=failing)
+        return self.of_hidden(replace(verdict, failing=failing), pair)
+
+    def of_hidden(self, verdict: Verdict, pair: TablePair) -> Verdict:
+        """The verdict, as one that is no function of the release where the units' column is not released."""
         if pair.column_of(str(self.unit)) is not None:
             return verdict
-        return replace(verdict, facts=of_original(verdict.details), influence=None)  # not a function of the release
+        return replace(verdict, facts=of_original(verdict.details), influence=None)
 
     def on_persons(self, persons: PersonsInMemory) -> Verdict:
         """The verdict on groups of persons; its `failing` has shape (G,), by group."""
