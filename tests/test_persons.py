@@ -73,7 +73,8 @@ def test_it_is_said_before_anything_else(
     small = sum(size < 3 for size in few)
     sentence = (
         f"3-anonymity, distinct 1-diversity of records; counted in values of 'patient' the smallest group is "
-        f"{min(few)} (40 values in 120 records; {small} of {len(few)} groups have fewer than 3)."
+        f"{min(few)} (40 values in 120 records; {small} of {len(few)} groups have fewer than 3). "
+        "As person, it makes promises count persons."
     )
     _, first, *others = text.splitlines()  # after what was read
     assert first == f"records   {sentence}"
@@ -172,7 +173,10 @@ def test_part_by_part_records_are_counted_and_it_is_said(tmp_path: Path) -> None
         tmp_path / "visits.parquet", {**plan(), "exact": False}, tmp_path / "out", seed=1, workers=1
     )
     first = release.evidence.lines()[0]
-    assert first == "records   3-anonymity of records, not of values of 'patient': there are 40 values in 120 records."
+    assert first == (
+        "records   3-anonymity of records, not of values of 'patient': there are 40 values in 120 records. "
+        "As person, it makes promises count persons."
+    )
     assert release.evidence.verdicts[0].private_sentence.endswith("This is of records, not of values of 'patient'.")
     public = json.loads((tmp_path / "out/release/evidence.json").read_text())["of records"]
     assert [one["sentence"] for one in public] == [
@@ -185,14 +189,24 @@ def test_part_by_part_records_are_counted_and_it_is_said(tmp_path: Path) -> None
         assert made.evidence.verdicts == whole.evidence.verdicts
 
 
+@pytest.mark.parametrize("partition", ["l-diverse", "tcloseness-first", "tcloseness-merge", "k-anonymity-first"])
+def test_groups_under_a_further_requirement_hold_as_many_patients(partition: str, tmp_path: Path) -> None:
+    more: dict[str, Any] = {"l": 1} if partition == "l-diverse" else {"t": 0.9}
+    step = {"partition": partition, "k": 3, "unit": "patient", "columns": ["age"], **more}
+    out = shoal.protect(visits(), plan(OF_PATIENTS, **step), seed=1).write(tmp_path / "out")
+    assert min(map(len, patients_of_classes(out, visits(), ("age",)))) >= 3
+    with pytest.raises(Refused, match="does not hold"):
+        shoal.protect(visits(), plan(OF_PATIENTS, **{**step, "unit": "record"}), seed=1)
+
+
 def test_what_cannot_be_counted_or_grouped_is_refused() -> None:
     for wrong in (plan({**K, "unit": "ill"}), plan({**K, "unit": "nobody"})):
-        with pytest.raises(PlanError, match="requirements 1: unit must be record, household or a column with the role"):
+        with pytest.raises(
+            PlanError, match="requirements 1: unit must be record, person, household or a column with the role"
+        ):
             shoal.Plan.of(wrong)
     with pytest.raises(PlanError, match="steps 1: unit must be"):
         shoal.Plan.of(plan(partition="mdav", k=3, unit="ill", columns=["age"]))
-    with pytest.raises(DataError, match="l-diverse cannot keep the records of a value of 'patient' together"):
-        shoal.protect(visits(), plan(partition="l-diverse", k=3, l=1, unit="patient", columns=["age"]), seed=1)
     with pytest.raises(ParameterError, match=r"the table has 40 values of 'patient'\); got 41"):
         shoal.protect(visits(), plan(partition="mdav", k=41, unit="patient", columns=["age"]), seed=1)
     table = visits().with_columns(patient=pl.when(pl.col("patient") == "P01").then(None).otherwise("patient"))

@@ -24,12 +24,14 @@ from shoal.mask.resample import Resample as Resample
 from shoal.mask.round import Round as Round
 from shoal.mask.safepub import SafePub as SafePub
 from shoal.mask.sample import Sample as Sample
+from shoal.mask.shift_dates import ShiftDates as ShiftDates
 from shoal.mask.shuffle import Shuffle as Shuffle
 from shoal.mask.staircase import Staircase as Staircase
 from shoal.mask.suppress import Suppress as Suppress
 from shoal.mask.suppress_records import SuppressRecords as SuppressRecords
 from shoal.mask.targeted_swap import TargetedSwap as TargetedSwap
 from shoal.mask.top_code import TopCode as TopCode
+from shoal.mask.truncate_records import TruncateRecords as TruncateRecords
 from shoal.partition.burel import BUREL as BUREL
 from shoal.partition.consensus import Consensus as Consensus
 from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans as EntropyFuzzyCMeans
@@ -99,6 +101,7 @@ from shoal.risk.inference import Inference as Inference
 from shoal.risk.intersection import Intersection as Intersection
 from shoal.risk.interval_disclosure import IntervalDisclosure as IntervalDisclosure
 from shoal.risk.journalist import Journalist as Journalist
+from shoal.risk.known_records import KnownRecords as KnownRecords
 from shoal.risk.linkability import Linkability as Linkability
 from shoal.risk.log_linear import LogLinearRisk as LogLinearRisk
 from shoal.risk.marketer import Marketer as Marketer

@@ -16,11 +16,13 @@ PARAMETERS = {
     "noise": {"variance": 0.1},
     "recode": {"bins": 2},
     "sample": {"fraction": 0.5},
+    "shift-dates": {"most": 1},
     "suppress": {"k": 1},
     "suppress-records": {"k": 1, "limit": 1},
     "microaggregate-columns": {"grouping": {"method": "mdav", "k": 1}, "size": 1},
     "rank-swap": {"p": 1},
     "round": {"base": 0.5},
+    "truncate-records": {"most": 1},
     "safepub": {"epsilon": 1, "delta": 0.1},
     **{name: {"epsilon": 1, "bounds": {"x": (0, 1), "y": (0, 1)}} for name in ("laplace", "geometric", "staircase")},
 }

@@ -249,6 +249,7 @@ NEED_MORE = {
     "household-uniques": "household",
     "intersection": "other release",
     "journalist": "sampling weight",
+    "known-records": "person",
     "log-linear-risk": "sampling weights",
     "lower-bound": "partition",
     "membership-inference": "holdout",

@@ -84,7 +84,7 @@ def test_no_households_to_group(couples: pl.DataFrame) -> None:
 def test_a_plan_keeps_its_unit_and_knows_the_words() -> None:
     assert shoal.Plan.of(plan(unit="record")).as_mapping()["steps"][0]["unit"] == "record"
     assert "unit" not in shoal.Plan.of(plan()).as_mapping()["steps"][0]
-    with pytest.raises(PlanError, match=r"Unknown value of unit 'families'\. Known: household, record"):
+    with pytest.raises(PlanError, match=r"Unknown value of unit 'families'\. Known: household, person, record"):
         shoal.Plan.of(plan(unit="families"))
 
 

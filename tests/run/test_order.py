@@ -5,7 +5,7 @@ import polars as pl
 
 from shoal.plan import Plan
 from shoal.run.carry_out import carry_out
-from shoal.run.order import household_numbers, order_shares, released_order
+from shoal.run.order import order_shares, released_order, unit_numbers
 
 SEED = 5
 
@@ -35,7 +35,7 @@ def test_the_order_tells_nothing_of_rows() -> None:
 
 
 def test_household_numbers_are_those_from_1_in_random_order() -> None:
-    numbers = household_numbers(1_000, SEED)
+    numbers = unit_numbers(1_000, SEED, "household")
     assert sorted(numbers) == list(range(1, 1_001))
     assert abs(np.corrcoef(numbers, np.arange(1_000))[0, 1]) < 0.15
 

@@ -51,7 +51,8 @@ def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top:
     terminal.say(f"PRIVATE   {exposure.records:,} records; quasi-identifiers: {', '.join(exposure.keys)}")
     for name, (persons, records) in exposure.persons.items():
         terminal.say(
-            f"records   {name}: {plural(persons, 'person')} in {plural(records, 'record')}; what follows counts records"
+            f"records   {name}: {plural(persons, 'person')} in {plural(records, 'record')}; what follows counts "
+            f"records. As person, promises of a plan count persons"
         )
     for k, count in exposure.fewer_than.items():
         share = 100 * count / exposure.records

@@ -220,10 +220,11 @@ class Terminal:
             )
         for step in release.account.steps:
             if LOSS_OF_RECORDS in step.facts:
+                unit = str(step.facts["unit"].value).partition(",")[0]
                 self.note(
-                    f"{step.step} formed groups of households, for the table has a household column: information loss "
+                    f"{step.step} formed groups of {unit}s, for the table has a {unit} column: information loss "
                     f"{step.facts[LOSS].value:.3g} %, of groups of records {step.facts[LOSS_OF_RECORDS].value:.3g} %. "
-                    f"Choose with unit: household or unit: record in the step."
+                    f"Choose with unit: {unit} or unit: record in the step."
                 )
         if len(release.copies) > 1:
             self.note(

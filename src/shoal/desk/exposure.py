@@ -27,13 +27,14 @@ from shoal.table.files.json_text import Record
 from shoal.table.files.table import Table
 from shoal.table.identifiers import IDENTIFIERS, MOST_VALUES, OWN_VALUE, Sign, by_identifier, signs
 from shoal.table.records import Records
+from shoal.table.schema import UNITS
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import DataError, plural
 
 SETS = 1 << 22
 """Key of the random numbers by which records are drawn, beyond the number of any measure."""
 
-APART = ("identifier", "weight", "household", "stratum")
+APART = ("identifier", "weight", *UNITS, "stratum")
 """Roles of columns that sets leave out: they are not released, or describe the sample."""
 
 

@@ -16,6 +16,9 @@ from shoal.kernels.arrays import Floats, Longs
 MATCHING = "records that a record may stand for"
 """Name of the count of matching records, if a missing cell does not only match a missing one."""
 
+MASS = "expected persons"
+"""Name of the expected number of persons of whom what is known is that of a group, where persons are counted."""
+
 MEANING = {
     "wildcard": "a missing cell matching every value",
     "nothing": "records with a missing cell counting for no other",
@@ -32,6 +35,7 @@ class ClassFigures:
     figures: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     # Of the columns looked at, values of the whole table that differ in typing only (`shoal.judges.variants`)
     variants: Mapping[str, int] = field(default_factory=dict)
+    noun: str = "record"  # What sizes count
 
     @classmethod
     def joined(cls, parts: "Iterable[ClassFigures]", count: int) -> "ClassFigures":

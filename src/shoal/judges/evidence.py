@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 
 import polars as pl
 
-from shoal.judges.units import RepeatedIdentifier
+from shoal.judges.units import KnownLess, RepeatedIdentifier
 from shoal.kernels.arrays import Bools, Floats
 from shoal.report.evidence import Estimate, Judged, Measured, MeasureKind, OfRecords, Requirement
 from shoal.table.files.json_text import as_json
@@ -283,7 +283,7 @@ class Evidence:
 
     verdicts: tuple[Verdict, ...]
     findings: tuple[Finding, ...]
-    of_records: tuple[RepeatedIdentifier, ...] = ()
+    of_records: tuple[RepeatedIdentifier | KnownLess, ...] = ()
 
     @property
     def holds(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Floats, Longs
 from shoal.table.hierarchy_builders import value_label
 from shoal.table.microdata import Microdata, as_records
 from shoal.table.records import Records
@@ -58,3 +58,17 @@ def numbers_of(table: Any, name: str) -> Floats:
     if not column.continuous or not (np.isfinite(column.values) & (column.values >= 0)).all():
         raise DataError(f"Column '{name}' of a further table must hold finite numbers of at least 0. Correct it.")
     return column.values
+
+
+def codes_of(table: Any, name: str) -> Longs | None:
+    """Shape (n,); equal numbers from 0 for equal cells of a column of such a table, -1 for missing ones.
+
+    None if it has no column of that name.
+    """
+    if isinstance(table, (Records, Microdata)):
+        records = as_records(table)
+    else:
+        frame = nw.from_native(table, eager_only=True)
+        described = {name: Column(role="identifier")} if name in frame.columns else {}
+        records = Microdata.of(frame.select(*described), described).encoded
+    return records.codes_as_written(name).astype(np.int64) if name in records else None

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from shoal.judges.further_tables import like, numbers_of
+from shoal.judges.further_tables import codes_of, like, numbers_of
 from shoal.judges.joint_codes import joint_codes
 from shoal.judges.labels import Labels
 from shoal.judges.recoded import as_labels
 from shoal.judges.table_pair import TablePair
+from shoal.judges.units import units_of_classes
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
 from shoal.kernels.classes import classes, first_rows
-from shoal.table.records import MissingCells, Records
+from shoal.table.records import Classes, MissingCells, Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import NoFigure, plural, quoted
 
@@ -57,16 +58,30 @@ class Candidates:
     record: Longs
 
     @classmethod
-    def of(cls, pair: TablePair, table: Any, count: str | None = None, missing: MissingCells = "equal") -> "Candidates":
+    def of(
+        cls,
+        pair: TablePair,
+        table: Any,
+        count: str | None = None,
+        missing: MissingCells = "equal",
+        unit: str | None = "record",
+    ) -> "Candidates":
         """The candidates in a population; parameters and errors as for `in_population`."""
         released, population = pair.released, like(pair.released, table)
         names = released.quasi_identifiers
         if lacking := [name for name in names if name not in population]:
             raise NoFigure(f"The table of the population has no column {quoted(lacking)}.")
         counts = None if count is None else numbers_of(table, count)
+        units = None if unit == "record" else pair.units_by("person")
+        if units is not None and (persons := codes_of(table, pair.name_of("person"))) is not None:
+            counts = (1.0 if counts is None else counts) / records_of_each(persons)
         hierarchies = {n: pair.original[n] if pair.original is not None and n in pair.original else None for n in names}
         columns = [_Column.of(hierarchies[n], population[n], released[n], missing) for n in names]
-        return cls._of(names, columns, len(population), len(released), counts)
+        found = cls._of(names, columns, len(population), len(released), counts)
+        if units is None:
+            return found
+        classes_of_records = Classes(ids=found.of_record, sizes=found.sizes)
+        return replace(found, sizes=units_of_classes(classes_of_records, units))
 
     @classmethod
     def of_sample(cls, released: Records, weights: Floats) -> "Candidates":
@@ -115,17 +130,24 @@ class Candidates:
             yield part, inside
 
 
+def records_of_each(units: Longs) -> Floats:
+    """Shape (n,); number of records that the unit of each record has; 1 where the unit is missing."""
+    alone = np.arange(len(units)) + int(units.max(initial=-1)) + 1
+    own = np.unique(np.where(units < 0, alone, units), return_inverse=True)[1]
+    return np.bincount(own)[own].astype(np.float64)
+
+
 def in_population(
-    pair: TablePair, table: Any, count: str | None = None, missing: MissingCells = "equal"
+    pair: TablePair, table: Any, count: str | None = None, missing: MissingCells = "equal", unit: str | None = "record"
 ) -> InPopulation:
     """The classes of a release on its quasi-identifiers, compared with a population.
 
     `table`: the population, with the quasi-identifiers of the release. `count`: its column with the number of people
-    that a row stands for; one each by default. `missing`: what a missing cell matches. Raises NoFigure if the
-    population lacks a column, nothing explains a released label, or there are too many kinds of people and classes to
-    compare each with each.
+    that a row stands for; one each by default. `missing`: what a missing cell matches. `unit`: other than `record`,
+    persons count where the release numbers them. Raises NoFigure if the population lacks a column, nothing explains a
+    released label, or there are too many kinds of people and classes to compare each with each.
     """
-    candidates = Candidates.of(pair, table, count, missing)
+    candidates = Candidates.of(pair, table, count, missing, unit)
     matching = np.zeros(len(candidates.record))
     for part, inside in candidates.blocks():
         matching += np.where(inside, candidates.weights[part, None], 0.0).sum(axis=0)

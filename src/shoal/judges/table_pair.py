@@ -19,6 +19,7 @@ from shoal.judges.space import Line, Points, Space, column_of
 from shoal.kernels.arrays import Longs
 from shoal.table.partition import Partition
 from shoal.table.records import Classes, MissingCells, Records
+from shoal.table.schema import UNITS
 from shoal.table.step_result import StepTrace
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import DataError, NoFigure, plural, quoted
@@ -147,12 +148,12 @@ class TablePair:
     def units_by(self, unit: str) -> Longs | None:
         """Shape (n',); number of the unit of each released record, -1 if it is missing; None if units are not known.
 
-        `unit`: `household`, by the released column; or the name of an identifier, of the original where it is not
-        released.
+        `unit`: `person` or `household`, by the column with that role; or the name of an identifier. A column that is
+        not released is that of the original.
         """
         released = self.released
-        if unit == "household":
-            return released.household_numbers
+        if unit in UNITS:
+            return self._numbers_of(unit)
         if unit in self.units:
             return self.units[unit]
         if unit in released:
@@ -160,6 +161,23 @@ class TablePair:
         if self.original is None or self.place is None or unit not in self.original:
             return None
         return self.original.codes_as_written(unit).astype(np.int64)[self.place]
+
+    def column_of(self, unit: str) -> str | None:
+        """The released column with the numbers of a unit; None if it is not released."""
+        names = self.released.names(unit) if unit in UNITS else (unit,) if unit in self.released else ()
+        return names[0] if names else None
+
+    def name_of(self, unit: str) -> str:
+        """The column with the numbers of a unit, released or not; empty if the tables have none."""
+        tables = (self.released, *(() if self.original is None else (self.original,)))
+        return next((name for records in tables for name in records.names(unit)), "")
+
+    def _numbers_of(self, role: str) -> Longs | None:
+        """Shape (n',); as `units_by`, for persons or households."""
+        if (numbers := self.released.unit_numbers(role)) is not None or role in self.units:
+            return self.units[role] if numbers is None else numbers
+        numbers = None if self.original is None or self.place is None else self.original.unit_numbers(role)
+        return None if numbers is None or self.place is None else numbers[self.place]
 
     def common(self, names: Iterable[str] | None, *roles: str, continuous: bool | None = None) -> tuple[str, ...]:
         """Columns of both tables; as the function `common`."""

@@ -28,6 +28,26 @@ def units_of_classes(classes: Classes, units: Longs) -> Longs:
     return np.maximum(np.bincount(pairs // width, minlength=len(classes.sizes)), 1)
 
 
+def telling_column(pair: TablePair, unit: str) -> str | None:
+    """A released column that tells which records are one unit's: its own, or one that gives several of them away.
+
+    Each value of such a column is of one unit alone, and some are of several records.
+    """
+    if (own := pair.column_of(unit)) is not None:
+        return own
+    units = pair.units_by(unit)
+    if units is None:
+        return None
+    for variable in pair.released.variables:
+        cells = pair.released.codes_as_written(variable.name).astype(np.int64)
+        present = (cells >= 0) & (units >= 0)
+        values = len(np.unique(cells[present]))
+        pairs = len(np.unique(cells[present] * (int(units.max(initial=0)) + 1) + units[present]))
+        if values == pairs < int(present.sum()):
+            return variable.name
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedIdentifier:
     """An identifier that repeats in the release, so that figures which count records do not count persons."""
@@ -46,18 +66,26 @@ class RepeatedIdentifier:
     # Records of the original whose value an earlier record has; None where the original is not at hand. One record more
     # or less changes it by 1 at most
     further: int | None = None
+    persons: bool = False  # True if the column has the role person, so that requirements can count its values
 
     def sentence(self, promises: Sequence[str]) -> str:
         """All figures in words; private. `promises`: names of the requirements that count records."""
+        if self.persons and not promises:
+            there = f"{plural(self.values, 'person')} in {plural(self.records, 'record')}"
+            return f"{there}: requirements count persons, measured risks count records."
         promised = _promised(promises)
         persons = f"{plural(self.values, 'value')} in {plural(self.records, 'record')}"
         if self.smallest is None or self.groups is None or self.few is None:
-            return f"{promised} of records, not of values of '{self.identifier}': there are {persons}."
+            return f"{promised} of records, not of values of '{self.identifier}': there are {persons}.{self._remedy}"
         return (
             f"{promised} of records; counted in values of '{self.identifier}' the smallest group is "
             f"{self.smallest:,} ({persons}; {self.few:,} of {plural(self.groups, 'group')} "
-            f"{'has' if self.few == 1 else 'have'} fewer than {self.k:,})."
+            f"{'has' if self.few == 1 else 'have'} fewer than {self.k:,}).{self._remedy}"
         )
+
+    @property
+    def _remedy(self) -> str:
+        return "" if self.persons else " As person, it makes promises count persons."
 
     def public_sentence(self, promises: Sequence[str]) -> str:
         """Publishable sentence: a bound that no single record of the original moves; empty without one."""
@@ -66,6 +94,8 @@ class RepeatedIdentifier:
         bound = Figure(value=float(self.further), unit="records", influence=1, better="higher").public()
         if not isinstance(bound, Band):
             return ""
+        if self.persons and not promises:
+            return f"Requirements count persons, measured risks count records: {bound} of the original repeat a person."
         promised = _promised(promises)
         return f"{promised} of records, not of values of '{self.identifier}': {bound} of the original repeat one."
 
@@ -88,10 +118,37 @@ def _promised(promises: Sequence[str]) -> str:
     return ", ".join(promises) or "Every figure is"
 
 
-def repeated(pair: TablePair, identifiers: Iterable[str], k: int) -> Iterator[RepeatedIdentifier]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownLess:
+    """Requirements by which an intruder knows less of a person than the released table lets one know."""
+
+    identifier: str  # The released column that tells which records are one person's
+    asked: tuple[str, ...]  # The requirements, with what they take to be known
+    own: bool  # True if it is the released column of persons, as everybody sees
+
+    def sentence(self, promises: Sequence[str]) -> str:
+        """The caution; it says nothing of any one record."""
+        return (
+            f"{'; '.join(self.asked)}: but '{self.identifier}' is released and tells which records are one person's, "
+            f"so who knows more of a person may find them all. Say knowing: all records, or release_key: false."
+        )
+
+    def public_sentence(self, promises: Sequence[str]) -> str:
+        """The same for the public, unless it would name a column that nobody knows to tell persons apart."""
+        return self.sentence(promises) if self.own else ""
+
+    def private_form(self, promises: Sequence[str]) -> OfRecords:
+        """The same, JSON-able."""
+        return {"sentence": self.sentence(promises), "promises": list(self.asked), "identifier": self.identifier}
+
+
+def repeated(
+    pair: TablePair, identifiers: Iterable[str], k: int, *, persons: bool = False
+) -> Iterator[RepeatedIdentifier]:
     """The identifiers that repeat in the original, or else in the release.
 
-    `identifiers`: of the original, released or not; `k`: values that a class should hold.
+    `identifiers`: of the original, released or not; `k`: values that a class should hold; `persons`: True if the
+    columns have the role person.
     """
     released, original = pair.released, pair.original
     keys = released.quasi_identifiers
@@ -115,6 +172,7 @@ def repeated(pair: TablePair, identifiers: Iterable[str], k: int) -> Iterator[Re
             few=None if counts is None else int((counts < k).sum()),
             k=k,
             further=further,
+            persons=persons,
         )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.mask.base import Mask
 from shoal.table.prelude import Bools, Floats, Generator, Longs, Progress, Records, StepResult
+from shoal.table.schema import default_unit
 from shoal.vocabulary.prelude import Count, Facts, Ge, Gt, Le, OfPlan, ParameterError, Setting, method
 
 
@@ -24,14 +25,14 @@ class Drawn:
 class Sample(Mask):
     """Keeps a simple random sample without replacement; in proportion inside each stratum.
 
-    Where the table has a household column, whole households are drawn. A weight column is multiplied by the
-    inverse sampling fraction of its stratum, so that weighted totals stay unbiased. The order of the records
-    stays.
+    Where the table has a household or person column, whole households, or else persons, are drawn. A weight column is
+    multiplied by the inverse sampling fraction of its stratum, so that weighted totals stay unbiased. The order of the
+    records stays.
 
     Parameters
     ----------
     fraction
-        Share of the units (records, or households) to keep.
+        Share of the units (records, persons or households) to keep.
     size
         Number of units to keep, instead of a fraction.
 
@@ -56,7 +57,7 @@ class Sample(Mask):
         units, stratum = self._units(records)
         drawn = self.draw(stratum, rng)
         sampled = self.kept_of(records, drawn.chosen[units], drawn.factors[stratum][units])
-        facts = self.facts_of(drawn, len(sampled), households=records.households is not None)
+        facts = self.facts_of(drawn, len(sampled), unit=default_unit(records.names))
         return StepResult(records=sampled, facts=facts)
 
     def draw(self, stratum: Longs, rng: Generator) -> Drawn:
@@ -78,26 +79,25 @@ class Sample(Mask):
         reweighted = records.with_variables(*(weight.with_values(weight.values * factors) for weight in weights))
         return reweighted.take(np.flatnonzero(kept))
 
-    def facts_of(self, drawn: Drawn, kept: int, *, households: bool) -> Facts:
+    def facts_of(self, drawn: Drawn, kept: int, *, unit: str) -> Facts:
         """Facts about a sample of so many records."""
-        unit = "household" if households else "record"
         of_units = 1 if self.size is None else 0  # of the number kept: given, or a share of all
         return {
             "unit": OfPlan(unit),
             "units": Count(n=len(drawn.chosen), unit=f"{unit}s", influence=1),
             "units kept": Count(n=int(drawn.chosen.sum()), unit=f"{unit}s", influence=of_units),
-            "records kept": Count(n=kept, influence=None if households else of_units),
+            "records kept": Count(n=kept, influence=of_units if unit == "record" else None),
         }
 
     def _units(self, records: Records) -> tuple[Longs, Longs]:
         """Unit of each record, and stratum of each unit (that of its first record)."""
         strata = records.strata
         stratum = np.zeros(len(records), dtype=np.int64) if strata is None else strata
-        households = records.households
-        if households is None:
+        units = records.largest_units
+        if units is None:
             return np.arange(len(records), dtype=np.int64), stratum
-        _, first = np.unique(households, return_index=True)
-        return households, stratum[first]
+        _, first = np.unique(units, return_index=True)
+        return units, stratum[first]
 
 
 def _largest_remainders(sizes: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:

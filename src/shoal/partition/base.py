@@ -12,14 +12,14 @@ from shoal.partition.ancestor_loss import AncestorLoss
 from shoal.table.equal_rows import patterns, rows_by_number
 from shoal.table.microdata import as_records
 from shoal.table.prelude import Generator, Longs, Partition, Progress, Records, Variable, ints, part_of
-from shoal.table.schema import Scale
+from shoal.table.schema import UNITS, Scale, default_unit
 from shoal.vocabulary.errors import DataError, ParameterError, Refused, plural, quoted
 from shoal.vocabulary.prelude import Fact, Nested, OfPlan, Scales, Share
 
 SmallStrata = Literal["refuse", "merge"]
 
-Unit = Literal["record", "household"] | str
-"""Members of groups, which k counts: records, households, or the values of the column of this name."""
+Unit = Literal["record", "person", "household"] | str
+"""Members of groups, which k counts: records, persons, households, or the values of the column of this name."""
 
 BOUND_WORK = 4e8
 """A lower bound is computed with every partition up to this many coordinates compared, half a second or so ..."""
@@ -81,10 +81,10 @@ class Partitioner(ABC):
         small_strata
             What to do with a stratum of fewer than k records: refuse, or merge it with the next one.
         unit
-            What groups are formed of, and what k counts: households, where the table has a household column, so that
-            the members of each stay together; records, whatever household they are of; or the values of an
-            identifier, by its name, so that all records of one stay together. Households where the table has them, if
-            not given.
+            What groups are formed of, and what k counts: households, or persons, where the table has such a column,
+            so that the records of each stay together; records, whosever they are; or the values of an identifier, by
+            its name, so that all records of one stay together. If not given, households where the table has them, or
+            else persons where it has these.
         progress
             Called with the fraction done.
 
@@ -178,7 +178,7 @@ class Partitioner(ABC):
             return self.assign(records, columns, rng, progress)
         if not self.by_household:
             other = ", give the household column the role other," if records.unit == "household" else ""
-            kept = "households" if records.unit == "household" else f"the records of a value of '{records.unit}'"
+            kept = of_each(records.unit)
             raise DataError(
                 f"{self.method_name} cannot keep {kept} together. Say unit: record in the step{other} or choose "
                 f"another method."
@@ -238,25 +238,33 @@ def _with_ancestors(part: Partition, records: Records, columns: Sequence[str], k
 
 def _of_unit(records: Records, unit: Unit | None) -> Records:
     """The records as a unit has them grouped: those that are grouped one by one are of no household."""
-    if unit == "household" and records.households is None:
+    if unit in UNITS and not records.names(unit):
         raise DataError(
-            "Households cannot be grouped, for the table has no column with the role household. Give one that role, or "
-            "say unit: record."
+            f"{unit.capitalize()}s cannot be grouped, for the table has no column with the role {unit}. Give one that "
+            f"role, or say unit: record."
         )
-    if unit in (None, "household"):
+    unit = unit or default_unit(records.names)
+    if unit == "household":
         return records
     single = records.without(records.names("household"))
     if unit == "record":
         return single
-    if unit not in records:
+    name = records.names("person")[0] if unit == "person" else unit
+    if name not in records:
         raise DataError(f"unit: there is no column '{unit}' whose values could be grouped. Name an identifier.")
-    single.complete([unit], "unit")
-    return replace(single.with_variables(replace(records[unit], role="household")), unit=unit)
+    single.complete([name], "unit")
+    return replace(single.with_variables(replace(records[name], role="household")), unit=unit)
 
 
 def counted(n: int, unit: str) -> str:
     """So many of a unit: '3 households', '3 values of 'patient''."""
-    return plural(n, unit) if unit in ("record", "household") else f"{plural(n, 'value')} of '{unit}'"
+    return plural(n, unit) if unit in ("record", *UNITS) else f"{plural(n, 'value')} of '{unit}'"
+
+
+def of_each(unit: str) -> str:
+    """What stays together of a unit, in words."""
+    kept = {"household": "households", "person": "the records of a person"}
+    return kept.get(unit, f"the records of a value of '{unit}'")
 
 
 def _units_of(strata: Longs, households: Longs | None) -> Longs:

@@ -6,10 +6,11 @@ from shoal.judges.class_figures import MEANING
 from shoal.mask.remove_identifiers import RemoveIdentifiers
 from shoal.plan.model import Plan
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.table.schema import UNITS
 from shoal.vocabulary.errors import Mistake, PlanError, quoted
 
-NEVER_ANEW = ("household", "stratum")
-"""Roles of columns that no step draws anew: households stay together, and records are drawn inside their stratum."""
+NEVER_ANEW = (*UNITS, "stratum")
+"""Roles of columns that no step draws anew: units stay together, and records are drawn inside their stratum."""
 
 IN_WORDS = {"equal": "a missing cell matching another one only", **MEANING}
 """Readings of a missing cell, in words."""

@@ -38,7 +38,7 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
     wide = max((len(_key(g.name)) for g in guesses), default=0)
     lines = [
         f"# Guessed from {printable(source)} ({len(frame):,} records). Correct the roles before you trust a release:",
-        "# identifier, quasi-identifier, confidential, other, weight, household or stratum.",
+        "# identifier, quasi-identifier, confidential, other, weight, person, household or stratum.",
         *([] if synthetic else _repeated(frame, guesses)),
         "columns:",
     ]
@@ -59,8 +59,8 @@ def _repeated(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
         cells = frame[name].drop_nulls()
         if (persons := cells.n_unique()) < len(cells):
             yield (
-                f"# {printable(name)}: {plural(persons, 'person')} in {plural(len(cells), 'record')}. What is required "
-                f"counts records; k-anonymity with unit: {_key(name)} counts persons, and mdav with it groups them."
+                f"# {printable(name)}: {plural(persons, 'person')} in {plural(len(cells), 'record')}. Promises count "
+                f"records; with the role person for this column they count persons, and groups are formed of persons."
             )
 
 

@@ -179,7 +179,7 @@ def guess(table: Table, *, synthetic: bool = False) -> list[Guess]:
 
 def stricter(guessed: Guess, role: str) -> bool:
     """True if a guess contradicts a role by calling the column an identifier or known to others."""
-    order = ("confidential", "other", "weight", "stratum", "quasi-identifier", "household", "identifier")
+    order = ("confidential", "other", "weight", "stratum", "quasi-identifier", "household", "person", "identifier")
     return guessed.role in ("identifier", "quasi-identifier") and order.index(guessed.role) > order.index(role)
 
 

@@ -36,6 +36,7 @@ from shoal.plan.sections import About, EditRules, Exploration, LedgerRules, Outp
 from shoal.plan.steps import Step
 from shoal.privacy.base import ClassModel, PrivacyModel, hardest, reading_of
 from shoal.privacy.gate import Gate, with_reading
+from shoal.privacy.of_units import with_unit
 from shoal.table.records import MissingCells
 from shoal.table.schema import ALL_OTHERS, Column, Policy, Schema
 from shoal.table.variable import Variable
@@ -139,6 +140,7 @@ class Plan:
     folder: Annotated[SkipJsonSchema[Path], BeforeValidator(_no_section)] = field(default_factory=Path)
 
     def __post_init__(self) -> None:
+        self._count_persons()
         if not self.schema.root:
             raise PlanError(NO_COLUMNS, [(("columns",), NO_COLUMNS)])
         if self.exact and self.block_size is not None:
@@ -161,6 +163,18 @@ class Plan:
         if mistakes:
             raise PlanError(" ".join(sentence for _, sentence in mistakes), mistakes)
 
+    def _count_persons(self) -> None:
+        """Requirements that name no unit count persons where the table has some."""
+        required = tuple(with_unit(model, self.schema, for_step=False) for model in self.requirements)
+        object.__setattr__(self, "requirements", required)
+        object.__setattr__(self, "steps", tuple(map(self._counting_persons, self.steps)))
+
+    def _counting_persons(self, step: Step) -> Step:
+        if not (required := getattr(step.method, "requirements", ())):
+            return step
+        counted = tuple(with_unit(model, self.schema, for_step=True) for model in required)
+        return step if counted == required else replace(step, method=replace(step.method, requirements=counted))
+
     def _no_identifiers(self) -> Iterator[Mistake]:
         """Mistakes of naming a column as a unit to count or group by that has no role identifier."""
         named = [("requirements", number, name) for number, m in enumerate(self.requirements) for name in m.identifiers]
@@ -170,8 +184,8 @@ class Plan:
             column = self.schema.columns.get(name, others)
             if column is None or column.role != "identifier":
                 sentence = (
-                    f"{section} {number + 1}: unit must be record, household or a column with the role identifier; "
-                    f"'{name}' is none. Give it that role, or name another."
+                    f"{section} {number + 1}: unit must be record, person, household or a column with the role "
+                    f"identifier; '{name}' is none. Give it that role, or name another."
                 )
                 yield ((section, number, "unit"), sentence)
 
@@ -340,10 +354,15 @@ class Plan:
 
     @property
     def unreleased(self) -> set[str]:
-        """Identifiers that no release has: those that no step replaces by pseudonyms."""
+        """Columns that no release has: identifiers that no step replaces by pseudonyms, and keys that are kept."""
         if any(getattr(step.method, "takes_identifiers_out", False) for step in self.steps):
-            return set(self.schema.names("identifier"))
-        return set(self.schema.names("identifier")) - self.pseudonyms
+            return self.taken_out | set(self.schema.names("identifier"))
+        return self.taken_out
+
+    @property
+    def taken_out(self) -> set[str]:
+        """Columns that are taken out after the last step: identifiers without pseudonyms, and keys that are kept."""
+        return (set(self.schema.names("identifier")) - self.pseudonyms) | set(self.schema.kept_keys)
 
     def _for_identifiers(self) -> Iterator[tuple[Step, tuple[str, ...]]]:
         for step in self.steps:

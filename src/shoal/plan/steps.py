@@ -13,7 +13,7 @@ from shoal.table.joint_moments import JointMoments
 from shoal.table.packed import Packed
 from shoal.table.partition import Partition, Progress
 from shoal.table.records import Records
-from shoal.table.schema import Schema
+from shoal.table.schema import UNITS, Schema, default_unit
 from shoal.table.step_result import Grouping, StepResult, StepTrace
 from shoal.table.variable import Variable
 from shoal.vocabulary.facts import Count, Fact, Figure, Nested, OfPlan
@@ -23,7 +23,7 @@ from shoal.vocabulary.registry import Spec, nested, spec_of
 SmallStrata = Literal["refuse", "merge"]
 """Treatment of a stratum that has fewer records than a group needs."""
 
-Unit = Literal["record", "household"] | Annotated[str, ColumnName()]
+Unit = Literal["record", "person", "household"] | Annotated[str, ColumnName()]
 """Units of which groups are formed; a column's name stands for the values of an identifier."""
 
 LOSS, LOSS_OF_RECORDS = "information loss in percent", "information loss in percent, were groups formed of records"
@@ -129,9 +129,9 @@ class PartitionStep(Step):
     small_strata
         Treatment of a stratum of fewer than k records: refuse or merge.
     unit
-        Unit of which groups are formed and which k counts: `record`, `household`, or the values of an identifier, by
-        its name. By default households where the table has a household column; the account of the step then also has
-        the loss of groups of records.
+        Unit of which groups are formed and which k counts: `record`, `person`, `household`, or the values of an
+        identifier, by its name. By default households where the table has a household column, or else persons where it
+        has a person column; the account of the step then also has the loss of groups of records.
     """
 
     replace: Annotated[Any, nested("replace")]
@@ -160,7 +160,7 @@ class PartitionStep(Step):
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        return () if self.unit in (None, "record", "household") else (self.unit,)
+        return () if self.unit is None or self.unit in ("record", *UNITS) else (self.unit,)
 
     @property
     def further_methods(self) -> Mapping[str, Any]:
@@ -198,7 +198,9 @@ class PartitionStep(Step):
         columns = self.changes(schema)
         reads = _read_by_methods((self.method, self.replace), schema)
         if not self.method.one_group:
-            together = schema.names("household") if self.unit in (None, "household") else self.identifiers
+            together = (
+                schema.names(self.unit or default_unit(schema.names)) if not self.identifiers else self.identifiers
+            )
             reads |= {*(self.by or columns), *together}
         dealing = self.replace.dealing
         return StepTrace(columns=columns, reads=frozenset(reads) if dealing else None, dealing=dealing)
@@ -208,14 +210,15 @@ class PartitionStep(Step):
 
         That loss is computed with a copy of the generator, as it would be with `unit: record`.
         """
-        if records.households is None and self.unit in (None, "record"):
+        unit = default_unit(records.names)
+        if unit == "record" and self.unit in (None, "record"):
             return {}
         if self.unit is not None:
             return {"unit": OfPlan(self.unit)}
         of_records = self.method.partition(
             records, columns=by, seed=deepcopy(rng), small_strata=self.small_strata, unit="record"
         )
-        return {"unit": OfPlan("household, by default"), LOSS_OF_RECORDS: Figure(value=_loss(of_records, records, by))}
+        return {"unit": OfPlan(f"{unit}, by default"), LOSS_OF_RECORDS: Figure(value=_loss(of_records, records, by))}
 
     def as_mapping(self) -> Spec:
         spec = spec_of(self.method)

@@ -4,10 +4,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from shoal.judges.class_figures import MATCHING, MEANING, ClassCounts, ClassFigures
+from shoal.judges.class_figures import MASS, MATCHING, MEANING, ClassCounts, ClassFigures
 from shoal.judges.class_table import ClassTable
-from shoal.judges.prelude import Bools, Longs, MissingCells, Verdict
-from shoal.privacy.base import ClassModel
+from shoal.judges.prelude import Bools, Floats, Longs, MissingCells, Verdict
+from shoal.privacy.of_units import UnitModel
 from shoal.vocabulary.prelude import Ge, Gt, Le, Scales, Setting, in_digits, method, of_release
 
 
@@ -17,12 +17,14 @@ from shoal.vocabulary.prelude import Ge, Gt, Le, Scales, Setting, in_digits, met
     source="El Emam & Arbuckle (2013)",
     example={"average": 0.5},
 )
-class AverageRisk(ClassModel):
+class AverageRisk(UnitModel):
     """An intruder who knows that a person is in the table finds the right record seldom enough, on average.
 
     A record that matches c records has the risk 1 / c. These are the records of its class, so that the average is the
     number of classes over the number of records, unless missing cells are read otherwise. In addition no record, or no
-    more than a share of them, may have a risk above a threshold.
+    more than a share of them, may have a risk above a threshold. Where
+    persons are counted, c are the persons who share what is known of one, and the risk of a person is the mean over
+    what may be known.
 
     Parameters
     ----------
@@ -46,6 +48,10 @@ class AverageRisk(ClassModel):
     missing: MissingCells = "equal"
 
     @property
+    def limit(self) -> float:
+        return self.average
+
+    @property
     def reads(self) -> tuple[str, ...]:
         return ("quasi-identifier",)
 
@@ -55,20 +61,22 @@ class AverageRisk(ClassModel):
 
     @property
     def largest_average_risk(self) -> float | None:
-        return self.average if self.missing == "equal" and self.highest >= 1 else None
+        by_sizes = self.missing == "equal" and not self.counts_units and self.highest >= 1
+        return self.average if by_sizes else None
 
     def look(self, table: ClassTable) -> ClassFigures:
         return table.matching(self.missing)
 
     def on_counts(self, counts: ClassCounts) -> Verdict | None:
-        return self.conclude(ClassFigures(sizes=counts.sizes)) if self.missing == "equal" else None
+        return None if self.missing != "equal" or self.counts_units else self.conclude(ClassFigures(sizes=counts.sizes))
 
     def conclude(self, class_figures: ClassFigures) -> Verdict:
-        sizes, matching = class_figures.sizes, class_figures.figures.get(MATCHING, class_figures.sizes)
-        records = int(sizes.sum())
+        noun, matching = class_figures.noun, class_figures.figures.get(MATCHING, class_figures.sizes)
+        sizes = class_figures.figures.get(MASS, class_figures.sizes)
+        records = round(float(sizes.sum()))
         average = float((sizes / matching).sum()) / records if records else 0.0
         alone = self.highest * matching * (1 + 1e-12) < 1
-        risky = int(sizes[alone].sum())
+        risky = round(float(sizes[alone].sum()), 9)
         few_risky = risky <= self.above * records * (1 + 1e-12)
         holds = average <= self.average * (1 + 1e-12) and few_risky
         return Verdict(
@@ -78,14 +86,20 @@ class AverageRisk(ClassModel):
             holds=holds,
             required=self.average,
             achieved=average,
-            sentence=f"The average risk of a record is {in_digits(average)}, where {self.average:g} is allowed"
-            + (f"; {risky:,} of {records:,} records have a risk above {self.highest:g}." if self.highest < 1 else "."),
-            facts=of_release({"highest risk": float(1 / np.min(matching)) if records else 0.0, "records above": risky}),
+            sentence=f"The average risk of a {noun} is {in_digits(average)}, where {self.average:g} is allowed"
+            + (
+                f"; {risky:,.6g} of {records:,} {noun}s have a risk above {self.highest:g}."
+                if self.highest < 1
+                else "."
+            ),
+            facts=of_release(
+                {"highest risk": float(1 / np.min(matching)) if records else 0.0, f"{noun}s above": risky}
+            ),
             influence=0,
             failing=None if holds else self._smallest(sizes, matching) | (alone & (not few_risky)),
         )
 
-    def _smallest(self, sizes: Longs, matching: Longs) -> Bools:
+    def _smallest(self, sizes: Longs | Floats, matching: Longs) -> Bools:
         """Shape (C,); the classes of highest risk without which the average would be kept; equal ones together."""
         order = np.argsort(matching, kind="stable")
         left = np.concatenate([np.cumsum((sizes / matching)[order][::-1])[::-1], [0.0]])  # without none, one, two, ...

@@ -195,6 +195,11 @@ class ClassModel(PrivacyModel):
         return True
 
     @property
+    def in_parts(self) -> bool:
+        """True if it can be proved on some classes of a table at a time."""
+        return True
+
+    @property
     def units(self) -> tuple[str, ...]:
         """Units that it counts in a class instead of records: `household`, or the name of an identifier."""
         return ()

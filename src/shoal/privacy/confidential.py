@@ -94,6 +94,7 @@ def verdict(
     sizes, figures = class_figures.sizes, class_figures.figures
     if not len(sizes) or not figures:
         return _without_figures(requirement, required, bool(len(sizes)))
+    noun = class_figures.noun
     worst = reduce(np.maximum if best == "low" else np.minimum, figures.values())
     fails = ((worst > required) if best == "low" else (worst < required)) | (False if allowed is None else ~allowed)
     value = float((np.max if best == "low" else np.min)(worst[fails] if fails.any() else worst))
@@ -101,11 +102,11 @@ def verdict(
     beginning = f"All {plural(len(worst), 'class')} satisfy the requirement"
     if fails.any():
         beginning = (
-            f"{plural(int(fails.sum()), 'class')} with {plural(int(sizes[fails].sum()), 'record')} in all "
+            f"{plural(int(fails.sum()), 'class')} with {plural(int(sizes[fails].sum()), noun)} in all "
             f"{'breaks' if fails.sum() == 1 else 'break'} the requirement"
         )
     sentence = (
-        f"{beginning}; the worst holds {plural(size, 'record')} at {figure} {_text(value)}, where {required:g} is "
+        f"{beginning}; the worst holds {plural(size, noun)} at {figure} {_text(value)}, where {required:g} is "
         f"required.{_caution(class_figures.variants)}"
     )
     return Verdict(
@@ -121,7 +122,7 @@ def verdict(
                 "classes": len(worst),
                 "worst class": {"size": size, figure: _plain(value), "column": column},
                 "classes that fail": int(fails.sum()),
-                "records in classes that fail": int(sizes[fails].sum()),
+                f"{noun}s in classes that fail": int(sizes[fails].sum()),
                 "distribution over classes": {name: _distribution(values) for name, values in figures.items()},
                 **({"values that differ in typing only": class_figures.variants} if class_figures.variants else {}),
             }

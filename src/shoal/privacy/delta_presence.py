@@ -1,6 +1,6 @@
 """delta-presence (Nergiz, Atzori & Clifton 2007)."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from shoal.judges.population import in_population
 from shoal.judges.prelude import MissingCells, Records, TablePair, Verdict
@@ -28,6 +28,9 @@ class DeltaPresence(PrivacyModel):
         The column of the population with the number of people that a row stands for; one each by default.
     missing
         What a missing cell matches: a missing cell (`equal`), every value (`wildcard`) or nothing (`nothing`).
+    unit
+        Unit whose presence is limited: records, or persons, of whom each class holds as many as have a record in it. By
+        default persons where the table has a person column. A population with that column has several rows of a person.
     """
 
     scales: ClassVar[Scales] = "memory"
@@ -38,13 +41,14 @@ class DeltaPresence(PrivacyModel):
     population: Annotated[Any, TablePath()] = None
     count: Annotated[str | None, ColumnName()] = None
     missing: MissingCells = "equal"
+    unit: Literal["record", "person"] | None = None
 
     @property
     def needs_original(self) -> bool:
         return self.population is not None
 
     def people_limits(self, records: Records) -> PeopleLimits | None:
-        if self.population is None:
+        if self.population is None or (self.unit != "record" and records.names("person")):
             return None
         limits = {"least": self.least, "largest": self.largest}
         return PeopleLimits.of(records, self.population, self.count, self.missing, **limits)
@@ -54,7 +58,7 @@ class DeltaPresence(PrivacyModel):
         if self.population is None:
             return unproved(name, self.largest, "no table of the population was given.")
         try:
-            among = in_population(pair, self.population, self.count, self.missing)
+            among = in_population(pair, self.population, self.count, self.missing, self.unit)
         except NoFigure as reason:
             return unproved(name, self.largest, str(reason))
         sizes = among.candidates.sizes

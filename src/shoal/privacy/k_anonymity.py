@@ -1,20 +1,22 @@
 """k-anonymity (Samarati & Sweeney 1998)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import AfterValidator
 
 from shoal.judges.class_figures import MATCHING, MEANING, ClassFigures
 from shoal.judges.class_table import ClassTable
-from shoal.judges.prelude import MissingCells, Records, Verdict
+from shoal.judges.known import PersonsInMemory
+from shoal.judges.prelude import MissingCells, Records, TablePair, Verdict
 from shoal.kernels.requirement import emd
 from shoal.privacy.base import ClassModel, GroupLimits
+from shoal.privacy.of_units import UnitModel
 from shoal.table.confidential_bins import values_without_missing
 from shoal.vocabulary.errors import plural, quoted
 from shoal.vocabulary.facts import ByLabel
-from shoal.vocabulary.prelude import ColumnName, Columns, Ge, OfOriginal, OfRelease, Scales, method, of_release
+from shoal.vocabulary.prelude import Columns, Ge, OfOriginal, OfRelease, Scales, method, of_release
 
 UNITS = "units"
 """Name of the count of units in each class: households, or values of an identifier."""
@@ -27,7 +29,7 @@ def _some(columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 
 @method("k-anonymity", title="k-anonymity", source="Samarati & Sweeney (1998)", example={"k": 3})
-class KAnonymity(ClassModel):
+class KAnonymity(UnitModel):
     """Every combination of quasi-identifier values is shared by at least k records.
 
     Checked on the finished table alone: values are compared as they are written, so 0 and -0, or 1 and
@@ -47,11 +49,6 @@ class KAnonymity(ClassModel):
         intruder who knows the missing value could then be wrong about whom a record belongs to, but only by
         records with missing cells. `nothing`: a record with a missing cell counts for no other record, while
         its own visible cells must agree with k - 1 complete records.
-    unit
-        Unit that is counted: records; households, because k records of one family hide nobody; or the values of an
-        identifier of the original, by its name, because k records of one patient hide nobody either. Households need
-        the household column in the table, and an identifier that is not released needs the original; both need
-        equivalence classes (`missing: equal`). A missing value counts for none, since its class may already have it.
     """
 
     scales: ClassVar[Scales] = "classes"
@@ -62,53 +59,45 @@ class KAnonymity(ClassModel):
     k: Annotated[int, Ge(1)]
     columns: Annotated[tuple[str, ...] | None, AfterValidator(_some), Columns()] = None
     missing: MissingCells = "equal"
-    unit: Literal["record", "household"] | Annotated[str, ColumnName()] = "record"
 
     @property
     def reads(self) -> tuple[str, ...]:
         return ("quasi-identifier",) if self.columns is None else self.columns
 
     @property
-    def counts_records(self) -> bool:
-        return self.unit == "record"
+    def in_parts(self) -> bool:
+        return self.unit != "person" and not self.knows_profiles
 
     @property
-    def units(self) -> tuple[str, ...]:
-        return () if self.unit == "record" else (self.unit,)
-
-    @property
-    def identifiers(self) -> tuple[str, ...]:
-        return () if self.unit in ("record", "household") else (self.unit,)
-
-    @property
-    def needs_original(self) -> bool:
-        return bool(self.identifiers)
+    def limit(self) -> float:
+        return self.k
 
     def group_limits(self, records: Records) -> GroupLimits | None:
-        if self.columns is not None or self.missing != "equal" or self.unit == "household":
+        if self.columns is not None or self.missing != "equal" or self.unit == "household" or self.knows_profiles:
             return None
-        if self.unit == "record":
+        if not self.counts_units:
             return GroupLimits(k=self.k)
-        if self.unit not in records:
+        names = records.names("person") if self.unit == "person" else self.identifiers
+        if not names or names[0] not in records:
             return None
-        column = values_without_missing(records[self.unit])
+        column = values_without_missing(records[names[0]])
         return GroupLimits(k=self.k, columns=(column,), requirements=(emd.Diverse("distinct", self.k, 1.0),))
 
     @property
     def by_class(self) -> bool:
-        return self.missing == "equal" or self.unit != "record"  # or a record may stand for those of other classes
+        return self.missing == "equal" or self.counts_units  # or a record may stand for those of other classes
 
     def class_columns(self, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
         return tuple(quasi_identifiers) if self.columns is None else self.columns
 
     def look(self, table: ClassTable) -> ClassFigures:
-        if self.unit == "record":
+        if not self.counts_units:
             return table.matching(self.missing)
-        units = table.units(self.unit)
+        units = table.units(str(self.unit))
         return ClassFigures(sizes=table.sizes, figures={} if units is None else {UNITS: units})
 
     def conclude(self, class_figures: ClassFigures) -> Verdict:
-        if self.unit != "record":
+        if self.counts_units:
             return self._by_unit(class_figures)
         sizes = class_figures.sizes
         matching = class_figures.figures.get(MATCHING, sizes)
@@ -134,6 +123,36 @@ class KAnonymity(ClassModel):
             failing=matching < self.k if short else None,
         )
 
+    def judge(self, pair: TablePair) -> Verdict:
+        if self.unit == "person" or self.knows_profiles:
+            return super().judge(pair)
+        verdict = ClassModel.judge(self, pair)
+        return self.of_hidden(verdict, pair) if self.unit == "household" else verdict
+
+    def on_persons(self, persons: PersonsInMemory) -> Verdict:
+        fewest = persons.known.fewest_of()
+        smallest = int(fewest.min()) if len(fewest) else None
+        few, alone = int((fewest < self.k).sum()), int((fewest == 1).sum())
+        on = "" if self.columns is None else f" on {', '.join(self.columns)}"
+        return Verdict(
+            requirement=f"{self.k}-anonymity{on}{self.of_units(persons.knowing)}",
+            holds=not few,
+            required=self.k,
+            achieved=smallest,
+            sentence=_of_persons(persons, len(fewest), few, alone, smallest, self.k),
+            facts=of_release(
+                {
+                    f"{persons.unit}s": len(fewest),
+                    "records": len(persons.pair.released),
+                    "fewest alike": smallest,
+                    f"{persons.unit}s below k": few,
+                    f"{persons.unit}s alone": alone,
+                }
+            ),
+            influence=0,
+            failing=persons.sizes < self.k if few else None,
+        )
+
     def _sentence(self, classes: int, small: int, short: int, smallest: int | None) -> str:
         """The verdict in words; `small` of the `classes`, with `short` records in all, are too small."""
         if smallest is None:
@@ -156,9 +175,9 @@ class KAnonymity(ClassModel):
         influence = None if self.identifiers else 0
         if UNITS not in class_figures.figures or self.missing != "equal":
             why = (
-                self._uncounted()
+                self.uncounted()
                 if UNITS not in class_figures.figures
-                else (f"{self._units().capitalize()} can only be counted under missing: equal.")
+                else (f"{self.units_in_words.capitalize()} can only be counted under missing: equal.")
             )
             return Verdict(
                 requirement=self._name(), holds=False, required=self.k, achieved=None, sentence=why, influence=influence
@@ -169,9 +188,9 @@ class KAnonymity(ClassModel):
         if smallest is None:
             sentence = "The table has no records, so no one can be singled out."
         elif short:
-            sentence = f"{plural(short, 'class')} of records come from fewer than {self.k} {self._units()}."
+            sentence = f"{plural(short, 'class')} of records come from fewer than {self.k} {self.units_in_words}."
         else:
-            sentence = f"Every class of records comes from at least {smallest:,} {self._units()}."
+            sentence = f"Every class of records comes from at least {smallest:,} {self.units_in_words}."
         of_unit = OfRelease if influence == 0 else OfOriginal
         return Verdict(
             requirement=self._name(),
@@ -181,32 +200,33 @@ class KAnonymity(ClassModel):
             sentence=sentence,
             facts={
                 "classes": OfRelease(len(counts)),
-                f"fewest {self._units()}": of_unit(smallest),
+                f"fewest {self.units_in_words}": of_unit(smallest),
                 "classes too small": of_unit(short),
             },
             influence=influence,
             failing=counts < self.k if short else None,
         )
 
-    def _units(self) -> str:
-        """Name of the counted units other than records."""
-        return "households" if self.unit == "household" else f"values of '{self.unit}'"
-
-    def _uncounted(self) -> str:
-        """The reason why nothing was counted."""
-        if self.unit == "household":
-            return "The table has no column with the role household, so households cannot be counted."
-        return (
-            f"The table has no column '{self.unit}', and it is not known which original record each record came from, "
-            f"so the values of '{self.unit}' cannot be counted. Give the original and the private folder."
-        )
-
     def _name(self) -> str:
         """The name of the requirement; one that is weaker than in the literature includes its condition."""
         on = "" if self.columns is None else f" on {', '.join(self.columns)}"
         reading = "" if self.missing == "equal" else f", {MEANING[self.missing]}"
-        of = "" if self.unit == "record" else f" of {self._units()}"
+        of = "" if not self.counts_units else f" of {self.units_in_words}"
         return f"{self.k}-anonymity{of}{on}{reading}"
 
     def _what(self) -> str:
         return "quasi-identifiers" if self.columns is None else f"values of {quoted(self.columns)}"
+
+
+def _of_persons(persons: PersonsInMemory, total: int, few: int, alone: int, smallest: int | None, k: int) -> str:
+    """The verdict on persons in words; `few` of them in all have fewer than k alike, and `alone` have none."""
+    known = {"one record": "one of their records", "all records": "all of their records"}
+    what = known.get(str(persons.knowing), f"any {persons.knowing} of their records")
+    if smallest is None:
+        return "The table has no records, so no one can be singled out."
+    among = f"{plural(total, persons.unit)} in {plural(len(persons.pair.released), 'record')}"
+    if not few:
+        return f"For who knows {what}, each of {among} is alike with at least {smallest - 1:,} others."
+    others = "no other" if k == 2 else f"fewer than {k - 1:,} others"
+    stand = f"{alone:,} {'stands' if alone == 1 else 'stand'} alone"
+    return f"For who knows {what}, {few:,} of {among} {'is' if few == 1 else 'are'} alike with {others}; {stand}."

@@ -1,10 +1,10 @@
 """k-map (Sweeney 2002; El Emam & Dankar 2008)."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.judges.population import Candidates, in_population
+from shoal.judges.population import Candidates, in_population, records_of_each
 from shoal.judges.prelude import Floats, MissingCells, Records, TablePair, Verdict
 from shoal.privacy.base import PeopleLimits, PrivacyModel, unproved
 from shoal.vocabulary.prelude import ColumnName, Ge, NoFigure, Scales, TablePath, method, of_release, plural
@@ -28,6 +28,9 @@ class KMap(PrivacyModel):
         The column of the population with the number of people that a row stands for; one each by default.
     missing
         What a missing cell matches: a missing cell (`equal`), every value (`wildcard`) or nothing (`nothing`).
+    unit
+        Unit that sampling weights are of: records, or persons, each of whom counts once. By default persons where the
+        table has a person column. A population with that column has several rows of a person, who counts as one.
     """
 
     monotone: ClassVar[bool] = True
@@ -38,13 +41,14 @@ class KMap(PrivacyModel):
     population: Annotated[Any, TablePath()] = None
     count: Annotated[str | None, ColumnName()] = None
     missing: MissingCells = "equal"
+    unit: Literal["record", "person"] | None = None
 
     @property
     def needs_original(self) -> bool:
         return self.population is not None
 
     def people_limits(self, records: Records) -> PeopleLimits | None:
-        if self.population is None:
+        if self.population is None or (self.unit != "record" and records.names("person")):
             return None
         return PeopleLimits.of(records, self.population, self.count, self.missing, fewest=self.k)
 
@@ -81,21 +85,26 @@ class KMap(PrivacyModel):
         Raises NoFigure if nobody can be counted.
         """
         if self.population is None:
-            return Candidates.of_sample(pair.released, self._weights(pair))
-        return Candidates.of(pair, self.population, self.count, self.missing)
+            return Candidates.of_sample(pair.released, self.weights_of(pair))
+        return Candidates.of(pair, self.population, self.count, self.missing, self.unit)
 
     def people(self, pair: TablePair) -> Floats:
         """Shape (n,); number of people whom each released record matches. Raises NoFigure if nobody can be counted."""
         released = pair.released
         if self.population is None:
-            return released.matching_weight(released.quasi_identifiers, self._weights(pair), self.missing)
-        among = in_population(pair, self.population, self.count, self.missing)
+            return released.matching_weight(released.quasi_identifiers, self.weights_of(pair), self.missing)
+        among = in_population(pair, self.population, self.count, self.missing, self.unit)
         return among.people[among.candidates.of_record]
 
-    def _weights(self, pair: TablePair) -> Floats:
+    def weights_of(self, pair: TablePair) -> Floats:
+        """Shape (n,); people that each record stands for, those of a person divided among the person's records.
+
+        Raises NoFigure if these are not known.
+        """
         weights = pair.released.weights
         if weights is None or not (np.isfinite(weights) & (weights > 0)).all():
             raise NoFigure(
                 "Neither a table of the population nor sampling weights above 0 are known, so nobody can be counted."
             )
-        return weights
+        units = None if self.unit == "record" else pair.units_by("person")
+        return weights if units is None else weights / records_of_each(units)

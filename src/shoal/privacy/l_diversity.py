@@ -8,12 +8,14 @@ import numpy as np
 
 from shoal.judges.class_figures import ClassFigures
 from shoal.judges.class_table import ClassTable
+from shoal.judges.known import PersonsInMemory
 from shoal.judges.prelude import Floats, Records, Verdict
 from shoal.kernels.arrays import Kind
 from shoal.kernels.elementary import exp, log
 from shoal.kernels.requirement import emd
-from shoal.privacy.base import ClassModel, GroupLimits
+from shoal.privacy.base import GroupLimits
 from shoal.privacy.confidential import Occurrences, verdict
+from shoal.privacy.of_units import UnitModel
 from shoal.table.confidential_bins import Bins, values_without_missing, without_missing
 from shoal.table.records import Classes
 from shoal.vocabulary.prelude import Ge, Gt, Scales, Setting, method
@@ -23,12 +25,15 @@ SLACK = 1e-12
 
 
 @method("l-diversity", title="l-diversity", source="Machanavajjhala et al. (2007)", example={"l": 2})
-class LDiversity(ClassModel):
+class LDiversity(UnitModel):
     """Every class holds well-represented confidential values.
 
     - distinct: at least l different values;
     - entropy: exp(-sum p ln p) >= l;
     - recursive: r_1 < c (r_l + r_(l+1) + ... + r_m), r the class's counts in descending order.
+
+    Where persons are counted, p is the mean of the shares that each value has among a person's records of the class; a
+    class is distinct by as many values as different persons of it can stand for, one each.
 
     With several confidential columns each must be diverse, and the least figure counts. A missing value adds no
     diversity, or suppressing confidential cells would make a class diverse: it counts as the most frequent value
@@ -57,12 +62,20 @@ class LDiversity(ClassModel):
     kind: Kind = "distinct"
     c: Annotated[float, Gt(0), Setting()] = 2.0
 
-    def group_limits(self, records: Records) -> GroupLimits:
+    @property
+    def limit(self) -> float:
+        return self.l
+
+    def group_limits(self, records: Records) -> GroupLimits | None:
+        if self.counts_units:
+            return None
         level = math.ceil(self.l) if self.kind == "recursive" else self.l
         columns = tuple(without_missing(records))
         return GroupLimits(columns=columns, requirements=tuple(emd.Diverse(self.kind, level, self.c) for _ in columns))
 
     def look(self, table: ClassTable) -> ClassFigures:
+        if isinstance(table, PersonsInMemory) and self.kind == "distinct":
+            return table.represented(values_without_missing)
         return table.figures(values_without_missing, self._diversity)
 
     def _diversity(self, column: Bins, classes: Classes) -> Floats:

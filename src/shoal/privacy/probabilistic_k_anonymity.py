@@ -47,6 +47,7 @@ from shoal.judges.table_pair import UNPAIRED
 from shoal.privacy.base import PrivacyModel
 from shoal.table.microdata import as_records
 from shoal.table.partition import Partition, meet
+from shoal.table.schema import UNITS
 from shoal.table.step_result import StepTrace
 from shoal.vocabulary.facts import ByLabel
 from shoal.vocabulary.prelude import Columns, Fact, Facts, Ge, OfPlan, Scales, method, of_original, plural, quoted
@@ -146,7 +147,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
             return self._unknown(names, "No column is known to an intruder; name those that are in known.")
         if not len(released):
             return self._verdict(names, True, None, "The table has no records, so no one can be found.", {})
-        assumed = tuple(dict.fromkeys((*known, *released.names("household"))))
+        assumed = tuple(dict.fromkeys((*known, *released.names(*UNITS))))
         others = tuple(name for name in released.names() if name not in assumed)
         drawn = tuple(n for step in pair.traces if step.dealing == "drawn" for n in step.columns if n in others)
         of_known, of_others = (self._dealing(pair, columns, assumed) for columns in (assumed, others))

@@ -6,18 +6,20 @@ from typing import Annotated, ClassVar
 
 from shoal.judges.class_figures import ClassFigures
 from shoal.judges.class_table import ClassTable
+from shoal.judges.known import PersonsInMemory
 from shoal.judges.prelude import Records, Verdict
 from shoal.kernels.arrays import Floats
 from shoal.kernels.requirement import emd
-from shoal.privacy.base import ClassModel, GroupLimits
+from shoal.privacy.base import GroupLimits
 from shoal.privacy.confidential import verdict
+from shoal.privacy.of_units import UnitModel
 from shoal.table.confidential_bins import Bins, Distance, binned, confidential_bins
 from shoal.table.records import Classes
 from shoal.vocabulary.prelude import Ge, Le, Scales, Setting, method
 
 
 @method("t-closeness", title="t-closeness", source="Li, Li & Venkatasubramanian (2007)", example={"t": 0.2})
-class TCloseness(ClassModel):
+class TCloseness(UnitModel):
     """In every class the confidential values are distributed as in the whole table, to within t.
 
     Classes are the records that agree on all quasi-identifiers. The distance is the earth mover's: for an
@@ -38,6 +40,9 @@ class TCloseness(ClassModel):
 
     Notes
     -----
+    Where persons are counted, each has a mass of one, divided equally among the person's records of the class, and in
+    the table among all of them. Their distances are rounded to 12 decimals; under "rank" they are integrals.
+
     Distances are computed in whole numbers and rounded once ("rank": in extended precision), so a class at
     exactly t passes. A missing value is a value of its own at distance 1 from every other; for ordered columns
     the missing and the known part are then compared separately, which never understates the distance. A column
@@ -52,12 +57,19 @@ class TCloseness(ClassModel):
     t: Annotated[float, Ge(0), Le(1), Setting()]
     distance: Distance = "distinct"
 
-    def group_limits(self, records: Records) -> GroupLimits:
+    @property
+    def limit(self) -> float:
+        return self.t
+
+    def group_limits(self, records: Records) -> GroupLimits | None:
+        if self.counts_units:
+            return None
         columns = tuple(confidential_bins(records, self.distance))
         return GroupLimits(columns=columns, requirements=tuple(emd.Close(c.table(), self.t) for c in columns))
 
     def look(self, table: ClassTable) -> ClassFigures:
-        return table.figures(partial(binned, distance=self.distance), _distances)
+        binning = partial(binned, distance=self.distance)
+        return table.closeness(binning) if isinstance(table, PersonsInMemory) else table.figures(binning, _distances)
 
     def conclude(self, class_figures: ClassFigures) -> Verdict:
         return verdict(

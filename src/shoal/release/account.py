@@ -28,6 +28,7 @@ from shoal.run.carry_out import Outcome
 from shoal.table.bins import distribution
 from shoal.table.files.json_text import Record
 from shoal.table.records import MissingCells, Records
+from shoal.table.schema import UNITS
 from shoal.table.standardisation import deviation
 from shoal.table.step_result import StepAccount
 from shoal.table.variable import Variable
@@ -38,7 +39,7 @@ from shoal.vocabulary.registry import Entry, build, load, registered
 PACKAGES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
 """Packages whose versions a record names: figures and files depend on them."""
 
-SOLE = ("identifier", "household")
+SOLE = ("identifier", *UNITS)
 """Roles of columns with a value of their own for each person or household, which make no picture."""
 
 
@@ -359,7 +360,7 @@ def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
         touched |= set(columns_named_by(step.method))
     touched |= {name for name, column in schema.columns.items() if column.missing in ("impute", "category")}
     touched |= {name for rule in plan.constraints for name in schema.columns if name in rule}
-    return touched | set(schema.names("household"))
+    return touched | set(schema.names(*UNITS))
 
 
 def unchanged(original: Records, released: Records, place: Longs) -> Iterator[str]:
@@ -368,7 +369,7 @@ def unchanged(original: Records, released: Records, place: Longs) -> Iterator[st
     `place`: shape (n',); the original record of each released one.
     """
     for variable in released.variables:
-        if variable.name not in original or variable.role == "household":
+        if variable.name not in original or variable.role in UNITS:
             continue
         if not _differing(original[variable.name].take(place), variable).any():
             yield variable.name

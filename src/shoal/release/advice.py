@@ -8,6 +8,7 @@ from shoal.privacy.base import PrivacyModel
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.release.refusal import Advice, general_advice
 from shoal.run.carry_out import Outcome
+from shoal.table.schema import default_unit
 from shoal.vocabulary.errors import in_digits, plural
 
 MOST = 3
@@ -64,7 +65,7 @@ def _for_classes(done: Outcome, model: KAnonymity, verdict: Verdict) -> Iterator
         return int((records.matching(names, model.missing) < model.k).sum())
 
     yield from _larger_groups(done, verdict.requirement, model.k)
-    if model.identifiers:
+    if model.identifiers or model.unit == "person":
         yield from _for_units(done, model, verdict)
         return
     concerned = below(keys)
@@ -87,16 +88,25 @@ def _for_classes(done: Outcome, model: KAnonymity, verdict: Verdict) -> Iterator
 
 
 def _for_units(done: Outcome, model: KAnonymity, verdict: Verdict) -> Iterator[Advice]:
-    """Advice to group the values of the identifier, or to give this requirement to the steps that take one."""
+    """Advice to group by the unit that is counted, or to give this requirement to the steps that take one."""
     for step in done.plan.steps:
-        if isinstance(step, PartitionStep) and step.unit != model.unit and step.method.by_household:
-            remedy = f"Say unit: {model.unit} in the step {step.name}, which then forms groups of its values."
+        unit = getattr(step, "unit", None) or default_unit(done.plan.schema.names)
+        apart = unit != model.unit and (model.unit, unit) != (
+            "person",
+            "household",
+        )  # of which each holds whole persons
+        if isinstance(step, PartitionStep) and apart and step.method.by_household:
+            whose = "persons" if model.unit == "person" else "its values"
+            remedy = f"Say unit: {model.unit} in the step {step.name}, which then forms groups of {whose}."
             yield Advice(requirement=verdict.requirement, remedy=remedy)
     yield Advice(
         requirement=verdict.requirement,
         remedy="Make labels coarser (mask: generalise), or leave out records (mask: suppress-records), with this one "
         "under the step's requirements.",
     )
+    if "all records" in verdict.requirement:
+        remedy = "Limit the records of a person first (mask: truncate-records), since their number is known, too."
+        yield Advice(requirement=verdict.requirement, remedy=remedy)
 
 
 def _larger_groups(done: Outcome, requirement: str, k: int | None) -> Iterator[Advice]:

@@ -44,6 +44,7 @@ from shoal.table.files.tables import FOR_SPREADSHEETS, lost_columns, read_table,
 from shoal.table.files.value_labels import WITH_LABELS, Coding, code_text, codings, in_codes, in_words
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
+from shoal.table.schema import UNITS
 from shoal.vocabulary.errors import DataError, FileError, Refused, plural, quoted
 
 UNPROVED = (
@@ -204,7 +205,7 @@ def _labelled(release: WholeRelease, labels: Table | None) -> Table:
     if labels is None:
         return Table(frame=frame, labels=described)
     reasons = _reasons(release, frame, labels)
-    coded = set(frame.columns) - set(release.schema.names("household"))
+    coded = set(frame.columns) - set(release.schema.names(*UNITS))
     return Table(
         frame=frame,
         labels={n: text for n, text in labels.labels.items() if n in frame.columns} | described,

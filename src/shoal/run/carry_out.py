@@ -6,7 +6,7 @@ out; the records become a table again. Only that table is judged, as it would be
 """
 
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -20,16 +20,17 @@ from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.refinement import trees, with_trees
 from shoal.judges.table_pair import TablePair
-from shoal.judges.units import RepeatedIdentifier, repeated
+from shoal.judges.units import KnownLess, RepeatedIdentifier, repeated, telling_column
 from shoal.kernels.arrays import Longs
 from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.plan.files import with_files
 from shoal.plan.steps import PartitionStep, Step
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import ClassModel, PrivacyModel
 from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.of_units import UnitModel
 from shoal.run.course import Course, concluded
 from shoal.run.one_step import facts_after, result_of
 from shoal.run.parts.admission import needed_at_once
@@ -42,7 +43,7 @@ from shoal.table.microdata import Microdata
 from shoal.table.missing_values import check_some, check_some_left
 from shoal.table.partition import Partition
 from shoal.table.records import Records
-from shoal.table.schema import Schema, in_order_of
+from shoal.table.schema import UNITS, Schema, in_order_of
 from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
 from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.progress import OnProgress
@@ -110,13 +111,14 @@ class Outcome:
 
     @property
     def units(self) -> dict[str, Longs]:
-        """For each identifier that a requirement counts, whose each released record is, by number."""
-        names = dict.fromkeys(name for model in self.plan.requirements for name in model.identifiers)
+        """For each unit that a requirement counts and no column shows, whose each released record is, by number."""
+        counted = [name for model in self.plan.requirements if isinstance(model, ClassModel) for name in model.units]
+        names = [name for name in dict.fromkeys(counted) if name not in UNITS or self.pair.column_of(name) is None]
         units_of = {name: self.pair.units_by(name) for name in names}
         return {name: units for name, units in units_of.items() if units is not None}
 
     @cached_property
-    def of_records(self) -> tuple[RepeatedIdentifier, ...]:
+    def of_records(self) -> tuple[RepeatedIdentifier | KnownLess, ...]:
         """Identifiers that repeat, so that requirements count records and not persons."""
         return repeated_in(self.plan, self.pair)
 
@@ -309,7 +311,7 @@ def laws_known(plan: Plan, before: Records | None, released: Records) -> Laws:
 
 def judged(plan: Plan, pair: TablePair) -> list[Verdict]:
     """Verdicts on the plan's requirements, for a release and its closure."""
-    names = tuple(identifier.identifier for identifier in repeated_in(plan, pair))
+    names = tuple(r.identifier for r in repeated_in(plan, pair) if isinstance(r, RepeatedIdentifier))
     return [of_records(model, model.verdict_on(pair), names) for model in plan.ready.requirements]
 
 
@@ -318,9 +320,19 @@ def of_records(model: PrivacyModel, verdict: Verdict, repeated: tuple[str, ...])
     return replace(verdict, of_records=repeated) if model.counts_records else verdict
 
 
-def repeated_in(plan: Plan, pair: TablePair) -> tuple[RepeatedIdentifier, ...]:
+def repeated_in(plan: Plan, pair: TablePair) -> tuple[RepeatedIdentifier | KnownLess, ...]:
     """The plan's identifiers that repeat, with what the classes of a release hold of their values."""
-    return pair.once("repeated", lambda: tuple(repeated(pair, plan.schema.names("identifier"), k_asked(plan))))
+    return pair.once("repeated", lambda: tuple(_of_units(plan, pair)))
+
+
+def _of_units(plan: Plan, pair: TablePair) -> Iterator[RepeatedIdentifier | KnownLess]:
+    yield from repeated(pair, plan.schema.names("identifier"), k_asked(plan))
+    yield from repeated(pair, plan.schema.names("person"), k_asked(plan), persons=True)
+    of_persons = [m for m in plan.requirements if isinstance(m, UnitModel) and m.unit == "person"]
+    less = [m for m in of_persons if m.knowing not in (None, "all records")]
+    if less and (told := telling_column(pair, "person")) is not None:
+        asked = tuple(f"{model.method_name}{model.of_units(model.knowing_of(pair))}" for model in less)
+        yield KnownLess(identifier=told, asked=asked, own=told == pair.column_of("person"))
 
 
 def k_asked(plan: Plan) -> int:

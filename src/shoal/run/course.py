@@ -10,9 +10,10 @@ from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
 from shoal.plan import Plan
 from shoal.replace.decimals import decimals_of
-from shoal.run.order import household_numbers, released_order
+from shoal.run.order import released_order, unit_numbers
 from shoal.run.privacy_spent import noisy_columns
 from shoal.table.records import Records
+from shoal.table.schema import UNITS
 from shoal.table.step_result import StepAccount, StepResult
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import Refused
@@ -92,7 +93,7 @@ def _obeying(course: Course, before: Records, plan: Plan, constraints: Constrain
 
 
 def concluded(course: Course, before: Records, plan: Plan, constraints: Constraints, entropy: int) -> Course:
-    """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""
+    """Constraints restored and rounded, identifiers out, units renumbered, order shuffled."""
     if len(course.records) < len(before):  # how a record was written that is not released must not show in the others
         before = before.take(np.isin(before.rows, course.records.rows))
     if plan.constraints:
@@ -101,8 +102,8 @@ def concluded(course: Course, before: Records, plan: Plan, constraints: Constrai
     else:
         own = _own_decimals(course.averaged, course.records, before, plan)
         records = course.records.with_variables(*(to_decimals(course.records[name], own[name]) for name in own))
-    records = records.without(set(plan.schema.names("identifier")) - plan.pseudonyms)
-    for name in records.names("household"):
+    records = records.without(plan.taken_out)
+    for name in records.names(*UNITS):
         records = records.with_variables(_renumbered(records[name], entropy))
     order = released_order(records.rows, entropy if plan.output.shuffle else None)
     return replace(course, records=records.take(order))
@@ -132,8 +133,8 @@ def _moments_moved(before: Records, after: Records) -> Facts:
 
 
 def _renumbered(variable: Variable, entropy: int) -> Variable:
-    """Household numbers say who lives together and nothing else: random numbers from 1 to the households released."""
+    """Numbers of units say what belongs together and nothing else: random numbers from 1 to the units released."""
     present = np.unique(variable.values[variable.values >= 0])
-    places = np.full(len(variable.categories) + 1, -1, dtype=np.int32)  # a missing household, of code -1, stays missing
-    places[present] = household_numbers(len(present), entropy) - 1
+    places = np.full(len(variable.categories) + 1, -1, dtype=np.int32)  # a missing unit, of code -1, stays missing
+    places[present] = unit_numbers(len(present), entropy, variable.role) - 1
     return replace(variable, values=places[variable.values], categories=tuple(range(1, len(present) + 1)))

@@ -1,12 +1,12 @@
-"""Order of the released records and numbers of their households: both drawn, so that neither tells of what came in."""
+"""Order of the released records, and numbers of their units: drawn, so that they tell nothing of what came in."""
 
 import numpy as np
 
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.draws import RecordDraws, keyed_generator
 
-HOUSEHOLDS, ORDER = 1 << 22, 1 << 25
-"""Keys of the random numbers of households and of the order, beyond the number of any step."""
+UNIT_KEYS, ORDER = {"household": 1 << 22, "person": 1 << 23}, 1 << 25
+"""Keys of the random numbers of units and of the order, beyond the number of any step."""
 
 
 def order_shares(rows: Longs, entropy: int) -> Floats:
@@ -31,6 +31,6 @@ def released_order(rows: Longs, entropy: int | None) -> Longs:
     return order if (np.diff(shares[order]) > 0).all() else np.lexsort((rows, shares))  # equal ones, by row
 
 
-def household_numbers(count: int, entropy: int) -> Longs:
-    """Shape (count,); the numbers from 1 that the released households get, in the order of their own."""
-    return keyed_generator(entropy, HOUSEHOLDS).permutation(count) + 1
+def unit_numbers(count: int, entropy: int, role: str) -> Longs:
+    """Shape (count,); the numbers from 1 that the released persons or households get, in the order of their own."""
+    return keyed_generator(entropy, UNIT_KEYS[role]).permutation(count) + 1

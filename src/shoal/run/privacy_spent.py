@@ -117,7 +117,7 @@ def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
                 f"{step.name}: whether the records keep the plan's rules is looked at before, and nobody accounts for "
                 f"what that tells. Take the constraints out."
             )
-        released = set(plan.schema.columns) - (set(plan.schema.names("identifier")) - plan.pseudonyms)
+        released = set(plan.schema.columns) - plan.taken_out
         columns = _columns(plan, step)
         if bare := sorted(released - set(columns)):
             raise PlanError(

@@ -18,7 +18,7 @@ from shoal.table.files.table import Table
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.hierarchy_forms import hierarchy_of
 from shoal.table.records import Records
-from shoal.table.schema import Column, Level
+from shoal.table.schema import UNITS, Column, Level
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import InputError
 
@@ -48,7 +48,7 @@ def draft(table: Table, source: str) -> str:
 def _column(table: Table, guessed: Guess) -> Answer:
     series = table.frame[guessed.name]
     picture = None
-    if guessed.role not in ("identifier", "household"):
+    if guessed.role not in ("identifier", *UNITS):
         try:
             picture = distribution({"original": variable(table.frame, guessed.name, guessed.level)})
         except InputError:  # a type that no level fits is shown without a picture, and said when it is used

@@ -18,7 +18,7 @@ from shoal.kernels.arrays import Bools, Floats, Ints, floats, ints, longs
 from shoal.kernels.classes import distinct, first_rows, renumber, text_codes
 from shoal.table.frames import nanoseconds
 from shoal.table.records import EXACT_INTEGERS
-from shoal.table.schema import Column, Level
+from shoal.table.schema import WITHOUT_CATEGORIES, Column, Level
 from shoal.table.standardisation import check_magnitude
 from shoal.table.variable import Unit, Variable
 from shoal.vocabulary.errors import DataError, SchemaError, plural
@@ -143,7 +143,7 @@ def _unit(dtype: Any) -> Unit | None:
 
 
 def _default_level(dtype: Any, column: Column) -> Level:
-    if column.role in ("identifier", "household", "stratum"):
+    if column.role in WITHOUT_CATEGORIES:
         return "nominal"
     if column.order is not None:
         return "ordinal"

@@ -61,7 +61,7 @@ LOG_CHANCE = float(log(CHANCE))
 EXCEPTIONS = {True: Fraction(1, 10), False: Fraction(1, 20)}
 """Largest share of visible pairs in which a law may be wrong, for units (True) and other columns (False)."""
 
-UNITS = ("household", "identifier")
+UNITS = ("person", "household", "identifier")
 """Roles of columns that say which records belong together."""
 
 HEAD = 4096

@@ -19,7 +19,7 @@ from shoal.kernels.arrays import Bools, Floats, Ints, Longs
 from shoal.kernels.classes import class_sizes, classes, first_rows, lone_cells
 from shoal.kernels.suppression import wildcard_counts, wildcard_weights
 from shoal.table.equal_rows import rows_by_number
-from shoal.table.schema import Scale
+from shoal.table.schema import Scale, default_unit
 from shoal.table.variable import Variable, check_memory
 from shoal.vocabulary.errors import DataError, plural, quoted
 
@@ -156,17 +156,24 @@ class Records:
 
         Spellings of a household's number do not count: they are the same household.
         """
-        names = self.names("household")
-        spelt = [replace(self[name], spelling=None) for name in names if self[name].spelling is not None]
-        return (self.with_variables(*spelt) if spelt else self).classes(names).ids if names else None
+        return self._units("household")
 
-    @property
-    def household_numbers(self) -> Longs | None:
-        """Shape (n,); as `households`, with -1 for a record whose household is missing."""
-        numbers = self.households
+    def unit_numbers(self, role: str) -> Longs | None:
+        """Shape (n,); number of each record's person or household, -1 if it is missing; None without such a column."""
+        numbers = self._units(role)
         if numbers is None:
             return None
-        return np.where(np.logical_or.reduce([self[n].missing for n in self.names("household")]), -1, numbers)
+        return np.where(np.logical_or.reduce([self[n].missing for n in self.names(role)]), -1, numbers)
+
+    @property
+    def largest_units(self) -> Longs | None:
+        """Shape (n,); number of each record's household, or else person; None where the table numbers neither."""
+        return self._units(default_unit(self.names))
+
+    def _units(self, role: str) -> Longs | None:
+        names = self.names(role)
+        spelt = [replace(self[name], spelling=None) for name in names if self[name].spelling is not None]
+        return (self.with_variables(*spelt) if spelt else self).classes(names).ids if names else None
 
     def select(self, names: Iterable[str]) -> "Records":
         """Some of the columns, in the order given."""

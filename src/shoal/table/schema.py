@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from annotated_types import Ge, Gt, Le
-from pydantic import BaseModel, ConfigDict, RootModel, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError, ValidationInfo, field_validator, model_validator
 
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.hierarchy_forms import check_in_plan, hierarchy_of, of_numbers, of_values
@@ -19,7 +19,7 @@ from shoal.vocabulary.errors import Mistake, SchemaError, quoted, unknown
 from shoal.vocabulary.parameters import ForReaders, HoldsCells, Setting, TablePath, broken_rules
 from shoal.vocabulary.registry import Spec
 
-Role = Literal["identifier", "quasi-identifier", "confidential", "other", "weight", "household", "stratum"]
+Role = Literal["identifier", "quasi-identifier", "confidential", "other", "weight", "person", "household", "stratum"]
 Level = Literal["continuous", "ordinal", "nominal"]
 Scale = Literal["sd", "range", "mad", "rank", "none"]
 Missing = Literal["refuse", "drop", "impute", "category", "keep"]
@@ -33,6 +33,12 @@ LEVELS: tuple[str, ...] = get_args(Level)
 CHOICES: Mapping[str, tuple[str, ...]] = {"role": ROLES, "level": LEVELS}
 """Keys of a column for whose wrong values the nearest right one is suggested."""
 
+
+UNITS: tuple[str, ...] = ("person", "household")
+"""Roles of columns that number units of several records, from the smaller unit to the larger."""
+
+WITHOUT_CATEGORIES = ("identifier", *UNITS, "stratum")
+"""Roles of columns whose cells are names of nothing but themselves."""
 
 ALL_OTHERS = "*"
 """Key that describes all columns that are not named."""
@@ -70,6 +76,9 @@ class Column(BaseModel):
         Without it averages, and values moved to keep rules, have the decimals that the column came in with, if any.
     label
         A description carried to the codebook and to formats that have labels.
+    release_key
+        For a person or household: release its number, drawn anew among those released (true), or leave the column out
+        (false).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
@@ -83,6 +92,7 @@ class Column(BaseModel):
     weight: Annotated[float, Gt(0), Setting()] = 1.0
     decimals: Annotated[int, Ge(0), Le(15)] | None = None
     label: Annotated[str | None, ForReaders()] = None
+    release_key: bool = True
 
     @model_validator(mode="before")
     @classmethod
@@ -96,6 +106,13 @@ class Column(BaseModel):
             raise ValueError("a list of different categories")
         return order
 
+    @field_validator("release_key")
+    @classmethod
+    def _key_of_a_unit(cls, release_key: bool, info: ValidationInfo) -> bool:
+        if not release_key and info.data.get("role") not in UNITS:
+            raise ValueError(f"true for a role other than {' and '.join(UNITS)}")
+        return release_key
+
     @field_validator("hierarchy", mode="before")
     @classmethod
     def _known_form(cls, hierarchy: Any) -> Any:
@@ -105,7 +122,7 @@ class Column(BaseModel):
     @property
     def codes(self) -> bool:
         """True if the column's numbers are names of categories, and no hierarchy builds its labels from them."""
-        if self.role in ("identifier", "household", "stratum") or self.level == "continuous":
+        if self.role in WITHOUT_CATEGORIES or self.level == "continuous":
             return False
         if self.hierarchy is not None and of_values(self.hierarchy):
             return False
@@ -114,7 +131,7 @@ class Column(BaseModel):
     @property
     def ranges(self) -> bool:
         """True if the column has numbers that steps turn into ranges."""
-        if self.role in ("identifier", "household", "stratum"):
+        if self.role in WITHOUT_CATEGORIES:
             return False
         if self.hierarchy is not None:
             return of_numbers(self.hierarchy)
@@ -165,6 +182,11 @@ def mistakes(problems: Iterable[Any]) -> list[Mistake]:
     return mistakes
 
 
+def default_unit(names: Callable[[str], Sequence[str]]) -> str:
+    """The largest unit that a table numbers, by the names of its columns with a role; `record` where it has none."""
+    return next((unit for unit in reversed(UNITS) if names(unit)), "record")
+
+
 class Schema(RootModel[dict[str, Column]]):
     """The columns of a table by name, each with a role; `*` describes all columns that are not named."""
 
@@ -204,7 +226,7 @@ class Schema(RootModel[dict[str, Column]]):
                 f"column '{ALL_OTHERS}' stands for all that are not named, and may have the role "
                 f"{', '.join(FOR_ALL_OTHERS[:-1])} or {FOR_ALL_OTHERS[-1]}; got '{self.all_others.role}'"
             )
-        for role in ("weight", "household"):
+        for role in ("weight", *UNITS):
             if len(names := self.names(role)) > 1:
                 raise ValueError(f"at most one column may have the role '{role}'; got {quoted(names)}")
         return self
@@ -229,6 +251,11 @@ class Schema(RootModel[dict[str, Column]]):
     def names(self, *roles: str) -> tuple[str, ...]:
         """The named columns with one of the roles."""
         return tuple(name for name, column in self.columns.items() if column.role in roles)
+
+    @property
+    def kept_keys(self) -> tuple[str, ...]:
+        """Columns that number units and are not released."""
+        return tuple(name for name in self.names(*UNITS) if not self.columns[name].release_key)
 
     @property
     def decimals(self) -> dict[str, int]:

@@ -107,7 +107,7 @@ class Asked:
             else:
                 moves = reach_people(candidates, verdict.failing, model.k, own)
         elif isinstance(model, DeltaPresence):
-            among = in_population(pair, model.population, model.count, model.missing)
+            among = in_population(pair, model.population, model.count, model.missing, model.unit)
             moves = Spreading(among, model.least, model.largest, own).moves()
         for rows, columns in moves:
             chosen = tuple(place[j] for j in columns)
@@ -136,7 +136,7 @@ class Asked:
 def _by_weights(them: Candidates, model: KMap, pair: TablePair, prices: Prices) -> Iterator[Move]:
     """Cells after which the weights that match each record reach k."""
     codes = np.column_stack([column.records[them.record] for column in them.columns])
-    weights = np.bincount(them.of_record, weights=pair.released.weights).astype(np.float64)
+    weights = np.bincount(them.of_record, weights=model.weights_of(pair)).astype(np.float64)
     for c, columns in Cover(codes, weights, model.people(pair)[them.record], them.sizes, model.k, prices).solve():
         yield np.flatnonzero(them.of_record == c), columns
 

@@ -21,7 +21,7 @@ from shoal.partition.base import Partitioner, in_turn
 from shoal.table.confidential_bins import Bins
 from shoal.table.equal_rows import rows_by_number
 from shoal.table.prelude import Floats, Generator, Ints, Longs, Partition, Progress, Records, ints
-from shoal.vocabulary.prelude import ByLabel, Count, DataError, Facts, Nested, Refused, of_original
+from shoal.vocabulary.prelude import ByLabel, Count, DataError, Facts, Nested, OfPlan, Refused, of_original
 
 NEAR = 30
 """Neighbours of a record that a search looks at (as many as refinement without requirement gains from)."""
@@ -34,6 +34,10 @@ class GroupRequirement:
     columns: tuple[Bins, ...]  # The confidential columns of the whole table
     requirements: tuple[emd.Requirement, ...]  # One a column
     bins: Ints  # Shape (columns, n); bins of the records at hand
+    # Shape (n,); number of the person of each record at hand, of whom every group holds `fewest`; None where k counts
+    # records
+    persons: Ints | None = None
+    fewest: int = 1
 
     @classmethod
     def of(cls, columns: list[Bins], requirements: list[emd.Requirement]) -> "GroupRequirement":
@@ -45,10 +49,28 @@ class GroupRequirement:
 
     @property
     def check(self) -> RequirementCheck:
-        return RequirementCheck(self.bins, self.requirements)
+        if self.persons is None:
+            return RequirementCheck(self.bins, self.requirements)
+        return RequirementCheck(ints(np.vstack([self.bins, self.persons])), (*self.requirements, self._of_persons))
+
+    @property
+    def _of_persons(self) -> emd.Requirement:
+        return emd.Diverse("distinct", self.fewest, 1.0)
 
     def take(self, rows: NDArray[Any]) -> "GroupRequirement":
-        return replace(self, bins=np.ascontiguousarray(self.bins[:, rows]))
+        persons = None if self.persons is None else ints(self.persons[rows])
+        return replace(self, bins=np.ascontiguousarray(self.bins[:, rows]), persons=persons)
+
+    def unmet(self, labels: Ints | Longs) -> bool:
+        """True if a group exceeds what is required, or holds too few persons."""
+        if not len(labels):
+            return False
+        if self.persons is not None:
+            width, groups = int(self.persons.max()) + 1, int(labels.max()) + 1
+            short = emd.excesses(self._of_persons, self.persons, labels.astype(np.int64), width, groups)
+            if short.max() > 0:
+                return True
+        return bool(self.excess(labels).max() > 0)
 
     def excess(self, labels: Ints | Longs) -> Floats:
         """Shape (G,); by how much each group exceeds what is required, at most 0 where it satisfies it."""
@@ -106,7 +128,7 @@ class RequirementPartitioner(Partitioner):
     def _by_stratum(
         self, records: Records, columns: Sequence[str], strata: Longs, rng: Generator, progress: Progress
     ) -> Partition:
-        if records.households is not None:
+        if records.unit == "household" and records.households is not None:
             return super()._by_stratum(records, columns, strata, rng, progress)  # which says that it cannot
         for number, size in enumerate(np.bincount(strata)):
             self._check_size(int(size), f"stratum {number + 1}", "record")
@@ -123,10 +145,24 @@ class RequirementPartitioner(Partitioner):
     def _required_of(self, records: Records) -> GroupRequirement:
         if not records.confidential:
             raise DataError(f"{self.method_name} needs a confidential column; give one the role confidential.")
-        return self.required(records)
+        required, persons = self.required(records), records.households
+        if persons is None:
+            return required
+        return replace(required, persons=ints(persons), fewest=self.smallest)
+
+    def _units(
+        self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress, where: str
+    ) -> Partition:
+        """Groups that hold k persons each, whose records may be of several groups."""
+        persons = records.households
+        if persons is None or records.unit == "household":
+            return super()._units(records, columns, rng, progress, where)
+        self._check_size(len(np.unique(persons)), where, records.unit)
+        part = self.assign(records, columns, rng, progress)
+        return replace(part, facts={**part.facts, "unit": OfPlan(records.unit)})
 
     def _check_reachable(self, required: GroupRequirement, strata: Longs) -> None:
-        if len(strata) and required.excess(strata).max() > 0:
+        if required.unmet(strata):
             where = "the table" if strata.max() == 0 else "a whole stratum"
             reached = " and ".join(f"{name} {value:.10g}" for name, value in self.achieved(required, strata).items())
             raise Refused(
@@ -143,10 +179,10 @@ class RequirementPartitioner(Partitioner):
         labels, facts = self.divide(records, columns, required, rng, progress)
         merges = 0
         part = Partition.of(labels)
-        if part.k < self.smallest or required.excess(part.labels).max() > 0:
+        if part.k < self.smallest or required.unmet(part.labels):
             labels, merges = merge_groups(records.matrix(columns), required.check, part.labels, self.smallest)
             part = Partition.of(labels)
-        if part.k < self.smallest or required.excess(part.labels).max() > 0:
+        if part.k < self.smallest or required.unmet(part.labels):
             raise Refused(f"{self.method_name} found no groups that satisfy the requirement; nothing is released.")
         reached = of_original(self.achieved(required, part.labels))
         return Partition(labels=part.labels, facts={**facts, "merges": Count(n=merges, unit="merges"), **reached})

@@ -89,6 +89,8 @@ def _requirements(plan: Plan) -> Iterator[str]:
         elif not isinstance(model, ClassModel):
             provable = ", ".join(entry.name for entry in registered("privacy") if entry.cls.scales == "classes")
             yield f"The requirement {model.method_name} is proved only on a whole table; on any are: {provable}."
+        elif not model.in_parts:
+            yield f"The {model.units[0]}s of {model.method_name} are counted only in a whole table. Say unit: record."
         elif unseen := [name for name in model.identifiers if name not in plan.pseudonyms]:
             yield f"The values of '{unseen[0]}' are counted only in a whole table. Say unit: household, or record."
 

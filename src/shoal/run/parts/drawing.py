@@ -15,7 +15,7 @@ from shoal.table.parts.encoding import encoded, rebuilt
 from shoal.table.parts.moments import WholeTable
 from shoal.table.parts.stage import ROW, Stage, write_part
 from shoal.table.parts.strata import Strata
-from shoal.table.schema import Schema
+from shoal.table.schema import Schema, default_unit
 from shoal.table.step_result import StepAccount
 
 HOME = "shoal: home"
@@ -33,7 +33,7 @@ def after_drawing(run: Run, number: int, step: Step, stage: Stage, schema: Schem
     units, stratum = _units(stage, schema)
     drawn = step.method.draw(stratum, run.generator(number))
     kept, factors = drawn.chosen[units], drawn.factors[stratum][units]
-    facts = step.method.facts_of(drawn, int(kept.sum()), households=bool(schema.names("household")))
+    facts = step.method.facts_of(drawn, int(kept.sum()), unit=default_unit(schema.names))
     place = run.journal.place(f"step-{number}", anew=True)
     whole = WholeTable(schema=schema)
     paths: list[Path] = []
@@ -61,9 +61,9 @@ def after_drawing(run: Run, number: int, step: Step, stage: Stage, schema: Schem
 def _units(stage: Stage, schema: Schema) -> tuple[Longs, Longs]:
     """Shape (n,), the unit of each record; shape (m,), the stratum of each unit, that of its first record.
 
-    Units are records, or households in the order in which they first appear.
+    Units are records, or the largest numbered ones in the order in which they first appear.
     """
-    names, homes = schema.names("stratum"), schema.names("household")[:1]
+    names, homes = schema.names("stratum"), schema.names(default_unit(schema.names))[:1]
     strata = Strata.of(stage, names)
     stratum = np.concatenate(
         [strata.of_records(chunk) for chunk in stage.chunks((*names, *homes) or stage.columns[:1])]

@@ -1,4 +1,4 @@
-"""The last pass: identifiers out, households renumbered, records in random order or their own, parts as released."""
+"""The last pass: identifiers out, units renumbered, records in random order or their own, parts as released."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.constraints.rounding import to_decimals
-from shoal.run.order import household_numbers, order_shares, released_order
+from shoal.run.order import order_shares, released_order, unit_numbers
 from shoal.run.parts.steps import Run
 from shoal.table.columns import decode
 from shoal.table.frames import only_whole_numbers
@@ -19,7 +19,7 @@ from shoal.table.parts.engine import Dealt
 from shoal.table.parts.moments import numbers
 from shoal.table.parts.pieces import gathered
 from shoal.table.parts.stage import OWN, ROW, Stage, write_part
-from shoal.table.schema import Schema
+from shoal.table.schema import UNITS, Schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,14 +72,13 @@ def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Roundi
         Whether columns of floats that are all whole numbers become integers: where types were found out from the
         cells of an input, they would tell of a record that is not released that it has decimals.
     """
-    out = set(schema.names("identifier")) - run.plan.pseudonyms
-    kept = [name for name in stage.columns if name not in out]
-    households = schema.names("household")
+    kept = [name for name in stage.columns if name not in run.plan.taken_out]
+    units = [name for name in schema.names(*UNITS) if name in kept]
     parts = -(-stage.records // block_size(stage))
     last = LastLook(
         schema=Schema.model_construct(root={name: schema.columns[name] for name in kept}),
         rounding=rounding,
-        homes=_numbers(run, stage, households[0]) if households else None,
+        numbers={name: _numbers(run, stage, name, schema.columns[name].role) for name in units},
         parts=parts,
         rows=rows,
         entropy=run.entropy if run.plan.output.shuffle else None,
@@ -105,8 +104,8 @@ class LastLook:
 
     Parameters
     ----------
-    homes
-        The number that each household gets.
+    numbers
+        By column of persons or households, the number that each gets.
     parts
         Of the release.
     rows
@@ -117,7 +116,7 @@ class LastLook:
 
     schema: Schema
     rounding: Rounding
-    homes: pl.DataFrame | None
+    numbers: Mapping[str, pl.DataFrame]
     parts: int
     rows: int
     entropy: int | None
@@ -130,8 +129,8 @@ class LastLook:
         else:
             places = (order_shares(rows, self.entropy) * self.parts).astype(np.int64)
         rounded = self.rounding.rounded(chunk, self.schema)
-        if self.homes is not None:
-            rounded = _renumbered(rounded, self.schema.names("household")[0], self.homes)
+        for name, drawn in self.numbers.items():
+            rounded = _renumbered(rounded, name, drawn)
         return rounded, places
 
 
@@ -200,13 +199,13 @@ def no_negative_zeros(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _numbers(run: Run, stage: Stage, name: str) -> pl.DataFrame:
-    """A random number from 1 for each household."""
-    homes = pl.DataFrame(schema={name: stage.schema[name]})
+def _numbers(run: Run, stage: Stage, name: str, role: str) -> pl.DataFrame:
+    """A random number from 1 for each person or household."""
+    units = pl.DataFrame(schema={name: stage.schema[name]})
     for seen in stage.each(_distinct, (name,)):
-        homes = pl.concat([homes, seen]).unique()
-    homes = homes.sort(name)
-    return homes.with_columns(pl.Series(ROW, household_numbers(len(homes), run.entropy)))
+        units = pl.concat([units, seen]).unique()
+    units = units.sort(name)
+    return units.with_columns(pl.Series(ROW, unit_numbers(len(units), run.entropy, role)))
 
 
 def _distinct(chunk: pl.DataFrame) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from shoal.table.parts.moments import WholeTable, with_categories
 from shoal.table.parts.pieces import gathered
 from shoal.table.parts.stage import ROW, Stage
 from shoal.table.parts.strata import StrataMoments
-from shoal.table.schema import Column, Schema
+from shoal.table.schema import Column, Schema, default_unit
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import DataError, Refused, plural
 from shoal.vocabulary.facts import ByLabel, Count, Facts, Figure
@@ -154,8 +154,8 @@ def _blocks(
     run: Run, number: int, step: PartitionStep, stage: Stage, schema: Schema, columns: tuple[str, ...]
 ) -> Parts:
     """Blocks of records that lie near one another, each in a file of its own."""
-    if step.unit is None and schema.names("household"):
-        step = replace(step, unit="household")  # as by default, without the loss of another unit for each block
+    if step.unit is None and (unit := default_unit(schema.names)) != "record":
+        step = replace(step, unit=unit)  # as by default, without the loss of another unit for each block
     by = step.by or columns
     _refuse_gaps(stage, by, step.method.method_name)
     confidential = schema.names("confidential") if step.method.compares_confidential else ()

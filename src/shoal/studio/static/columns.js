@@ -11,6 +11,7 @@ const MEANINGS = {
   confidential: 'nobody should learn it',
   other: 'neither known nor secret',
   weight: 'sampling weight',
+  person: 'says which records are one person\'s',
   household: 'says who lives together',
   stratum: 'kept apart',
 };

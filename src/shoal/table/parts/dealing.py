@@ -1,4 +1,4 @@
-"""Assignment of records to blocks: near ones together, households whole, strata apart."""
+"""Assignment of records to blocks: near ones together, units whole, strata apart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +14,14 @@ from shoal.table.parts.engine import Dealt
 from shoal.table.parts.moments import WholeTable, with_categories
 from shoal.table.parts.stage import Stage
 from shoal.table.parts.strata import Strata
+from shoal.table.schema import default_unit
 
 BLOCK_CELLS, SMALLEST_BLOCK = 6_000_000, 50_000
 """Cells of a block, about, and records that it has at least: what one process holds at once. A choice of ours, the same
 on every machine; smaller blocks have more edges that groups cannot cross."""
 
 HOME = "shoal: block"
-"""The block of a household, beside it."""
+"""The block of a household or person, beside it."""
 
 MOST_BLOCKS = 512
 """Files that are written side by side; larger tables have larger blocks."""
@@ -44,7 +45,7 @@ class Dealing:
     blocks
         How many there are.
     homes
-        Each household with its block, that of its first record; None where there are no households.
+        Each household, or else person, with the block of its first record; None where none is numbered.
     """
 
     whole: WholeTable
@@ -93,7 +94,11 @@ class Dealing:
             cuts=tuple(cuts),
             blocks=blocks,
         )
-        return replace(dealing, homes=dealing._homes_in(stage)) if described.schema.names("household") else dealing
+        return (
+            replace(dealing, homes=dealing._homes_in(stage))
+            if default_unit(described.schema.names) != "record"
+            else dealing
+        )
 
     def dealt(self, chunk: pl.DataFrame, _: int) -> Dealt:
         """The records of a part, each with its block."""
@@ -109,7 +114,7 @@ class Dealing:
 
     @property
     def _home(self) -> str:
-        name: str = self.whole.schema.names("household")[0]
+        name: str = self.whole.schema.names(default_unit(self.whole.schema.names))[0]
         return name
 
     def _homes_in(self, stage: Stage) -> pl.DataFrame:
@@ -119,12 +124,12 @@ class Dealing:
         return homes
 
     def _first_blocks(self, chunk: pl.DataFrame) -> pl.DataFrame:
-        """Each household of a chunk with the block of its first record."""
+        """Each household, or else person, of a chunk with the block of its first record."""
         met: pl.DataFrame = chunk.select(self._home).with_columns(pl.Series(HOME, self._alone(chunk)))
         return met.drop_nulls(self._home).unique(self._home, keep="first", maintain_order=True)
 
     def _alone(self, chunk: pl.DataFrame) -> Longs:
-        """Shape (n,); the block that each record would have without its household."""
+        """Shape (n,); the block that each record would have without its unit."""
         inside = self.strata.of_records(chunk)
         out = np.array(self.starts, dtype=np.int64)[inside]
         if any(cuts.nodes for cuts in self.cuts):
