@@ -32,7 +32,8 @@ class Suppress(Mask):
     The keys are the step's columns. The fewest cells are sought, each weighted by its column's importance.
     With strata, records are compared inside their stratum. Cells that the rest of the table would give away are
     blanked with what gives them away: a column that is the same throughout households by household, a key that another
-    key determines together with that one.
+    key determines together with that one. A key that arithmetic with columns that stay gives back loses no cell where
+    the other keys suffice; the private record names the law.
 
     Parameters
     ----------
