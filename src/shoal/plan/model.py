@@ -96,6 +96,9 @@ class Plan:
         Measures of risk and utility to take in addition to those that every release reports.
     edit_rules
         Edit rules that every record of the release must satisfy.
+    accept
+        Unchanged columns that no requirement covers and that may single people out, alone and with each other: the
+        author of the plan answers for it. Without it such a release stops (`shoal.release.singled_out`).
     output
         Format and order of the release.
     about
@@ -125,6 +128,7 @@ class Plan:
     edit_rules: Annotated[EditRules, Field(alias="constraints"), _empty(EditRules)] = field(default_factory=EditRules)
     about: Annotated[About, Field(alias="release"), _empty(About)] = field(default_factory=About)
     publish: tuple[str, ...] | Literal["exact"] = ()
+    accept: Annotated[tuple[str, ...], _empty(tuple)] = ()
     output: Annotated[Output, _empty(Output)] = field(default_factory=Output)
     explore: Exploration | None = None
     exact: Annotated[bool, Strict()] | None = None
@@ -141,7 +145,7 @@ class Plan:
             if name not in measures:
                 sentence = f"publish: {unknown('measure', name, measures)}"
                 raise PlanError(sentence, [(("publish", number), sentence)])
-        if mistakes := list(self._no_identifiers()):
+        if mistakes := [*self._no_identifiers(), *self._no_columns_to_accept()]:
             raise PlanError(" ".join(sentence for _, sentence in mistakes), mistakes)
         others = self.schema.all_others
         if self.schema.names("quasi-identifier") or (others is not None and others.role == "quasi-identifier"):
@@ -167,6 +171,15 @@ class Plan:
                     f"'{name}' is none. Give it that role, or name another."
                 )
                 yield ((section, number, "unit"), sentence)
+
+    def _no_columns_to_accept(self) -> Iterator[Mistake]:
+        """Mistakes of accepting what is no released column."""
+        for number, name in enumerate(self.accept):
+            column = self.schema.columns.get(name, self.schema.all_others)
+            if column is None:
+                yield (("accept", number), f"accept: {unknown('column', name, self.schema.columns)}")
+            elif column.role == "identifier":
+                yield (("accept", number), f"accept: '{name}' is an identifier and is not released. Take it out.")
 
     def __repr__(self) -> str:
         steps = ", ".join(step.name for step in self.steps) or "none"
@@ -314,6 +327,7 @@ class Plan:
             "constraints": self.edit_rules.model_dump(mode="json") if self.constraints else {},
             "release": self.about.as_mapping(),
             "publish": list(self.publish) if isinstance(self.publish, tuple) else self.publish,
+            "accept": list(self.accept),
             "output": self.output.model_dump(),
             "explore": plain(self.explore.model_dump()) if self.explore else {},
         }
@@ -326,10 +340,13 @@ class Plan:
         return dump_yaml(self.as_mapping())
 
 
-SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "release", "publish", "output", "explore")
+SECTIONS = (
+    *("columns", "steps", "requirements", "measures", "constraints"),
+    *("release", "publish", "accept", "output", "explore"),
+)
 SETTINGS = ("exact", "block_size")
 
-UNSAID = ("measures", "constraints", "release", "publish", "explore")
+UNSAID = ("measures", "constraints", "release", "publish", "accept", "explore")
 """Sections that are left out where they are empty."""
 
 

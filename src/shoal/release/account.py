@@ -21,6 +21,7 @@ from shoal.plan import Plan
 from shoal.plan.publication import public_about, public_rule, public_sections, recorded
 from shoal.privacy.base import PrivacyModel
 from shoal.release import Account, ColumnAccount, SingledOut
+from shoal.release.singled_out import uniques
 from shoal.report.evidence import Reached
 from shoal.run.carry_out import Outcome, made_anew
 from shoal.table.bins import distribution
@@ -56,7 +57,7 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         column_of=lambda name: counted_column(
             plan, done.before, released[name], withheld, done.pair.pairing, done.pair.place
         ),
-        alone_by=lambda names, beside: alone(released, names, beside),
+        alone_by=lambda names, beside: uniques(released, names, beside)[0],
     )
     return replace(
         account,
@@ -101,9 +102,9 @@ def shared_account(
     """
     original, released, place = tables
     keys = released.quasi_identifiers
-    changed = touched(plan, steps)
-    untouched = tuple(name for name in released.names() if name not in changed)
+    untouched = left_alone(plan, steps, released)
     same = tuple(unchanged(original, released, place))
+    accepted = tuple(name for name in plan.accept if name in released)
     moving_gaps = [a for a in steps if a.place is None or not plan.steps[a.place].leaves_gaps]
     return Account(
         steps=steps,
@@ -116,6 +117,7 @@ def shared_account(
         not_released=tuple(name for name in plan.schema.columns if name not in released),
         untouched=untouched,
         unchanged=same,
+        accepted=accepted,
         missing=missing,
         before=(),
         versions=versions_of((*PACKAGES, *packages, *load())),
@@ -124,7 +126,7 @@ def shared_account(
         exact=exact,
         singled_out=tuple(
             SingledOut(columns=names, alone=alone_by(names, ()), beside_keys=alone_by(names, keys))
-            for names in sets_unchanged(untouched, same)
+            for names in sets_unchanged(untouched, same, accepted)
         ),
         proved=any(model.protects for model in plan.requirements),
         own_gaps=tuple(name for name in released.names() if name not in touched(plan, moving_gaps)),
@@ -181,21 +183,13 @@ def _version(package: str) -> str:
     return version(package)
 
 
-def alone(released: Records, names: Sequence[str], beside: Sequence[str] = ()) -> int:
-    """Number of records that are unique on some columns together with some further ones."""
-    every = tuple(dict.fromkeys((*beside, *names)))
-    if any(released[name].inexact for name in every):
-        return int((np.bincount(released.alike(every)) == 1).sum())
-    return int((released.class_sizes([name for name in every if name not in beside], beside) == 1).sum())
-
-
 def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Each unchanged column, and all of them together: as the plan shows, and as this table shows.
+    """Each unchanged or accepted column, and all of each kind together.
 
     Parameters
     ----------
     columns
-        Columns that the plan leaves alone, and columns whose cells turned out the same.
+        Columns that the plan leaves alone, columns whose cells turned out the same, and columns that the plan accepts.
     """
     singles = dict.fromkeys((name,) for names in columns for name in names)
     return list(singles | dict.fromkeys(tuple(names) for names in columns if len(names) > 1))
@@ -316,6 +310,12 @@ def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
     touched |= {name for name, column in schema.columns.items() if column.missing in ("impute", "category")}
     touched |= {name for rule in plan.constraints for name in schema.columns if name in rule}
     return touched | set(schema.names("household"))
+
+
+def left_alone(plan: Plan, accounts: Iterable[StepAccount], released: Records) -> tuple[str, ...]:
+    """Released columns that the plan does not touch."""
+    changed = touched(plan, accounts)
+    return tuple(name for name in released.names() if name not in changed)
 
 
 def unchanged(original: Records, released: Records, place: Longs) -> Iterator[str]:

@@ -19,12 +19,26 @@ def left_unchanged(content: EvidenceFile) -> Unchanged:
     return {
         "records": content["records"],
         "left as they came": private["released unchanged"] if private else content["left as they came"],
+        "accepted": content.get("accepted", []),
         "singled out": content["singled out"],
     }
 
 
 def unchanged_sentence(content: Unchanged) -> str:
-    """A sentence or two on the unchanged columns; empty if there are none."""
+    """Sentences on the unchanged columns, and on those that the plan accepts; empty if there are none."""
+    return " ".join(filter(None, [_left(content), _accepted(content)]))
+
+
+def _accepted(content: Unchanged) -> str:
+    if not (names := content["accepted"]):
+        return ""
+    alone = next(c["alone"] for c in content["singled out"] if set(c["columns"]) == set(names))
+    share = f"{alone:,} of {content['records']:,} records ({100 * alone / content['records']:.1f} %)"
+    verb = "singles" if len(names) == 1 else "together single"
+    return f"Accepted by the plan: {', '.join(names)}, which {verb} out {share}."
+
+
+def _left(content: Unchanged) -> str:
     names = content["left as they came"]
     if not names:
         return ""
@@ -50,9 +64,11 @@ def unchanged_sentence(content: Unchanged) -> str:
 def most_singled_out(content: EvidenceFile) -> str:
     """A clause on the unchanged columns that single out most records, if these are too many to ignore.
 
-    Columns that are all quasi-identifiers are left out: requirements are about these.
+    Columns that are all quasi-identifiers or accepted are left out: requirements are about these, and the plan answers
+    for those.
     """
     keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
+    keys |= set(content.get("accepted", []))
     open_to_all = [counted for counted in content["singled out"] if not keys.issuperset(counted["columns"])]
     worst = max(open_to_all, key=lambda counted: (counted["alone"], -len(counted["columns"])), default=None)
     if worst is None or worst["alone"] <= TOLERATED * content["records"]:
