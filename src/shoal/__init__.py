@@ -22,6 +22,7 @@ _HOMES = {
     "assess": "desk.assess",
     "audit": "desk.audit",
     "exposure": "desk.exposure",
+    "init": "desk.init",
     "Release": "release",
     "Plan": "plan",
     "Microdata": "table.microdata",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.terminal import Terminal
-from shoal.table.files.database import Database, is_address, like_address
+from shoal.table.files.database import DUCKDB, Database, is_address, like_address
 from shoal.vocabulary.errors import FileError
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class _Data(_File):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if isinstance(value, str) and is_address(value):
             return Database(address=value)
+        if isinstance(value, str) and value.lower().endswith(".duckdb"):
+            return Database(address=f"{DUCKDB}{value}")
         return super().convert(value, parameter, context)
 
     def refusal(self, value: str) -> str:
