@@ -169,7 +169,8 @@ def test_a_release_stops_at_columns_that_nobody_answers_for() -> None:
     assert str(refusal.value) == (
         "Nothing was released. Columns leave unchanged that no requirement covers, and people can be found by them: "
         "'weight' singles out 400 of 400 records (100.0 %); 'born' singles out 9 (2.2 %); "
-        "'ward', 'bed' together single out 400 (100.0 %). 'born' is confidential in the plan, but its name says 'born': "
+        "'ward', 'bed' together single out 400 (100.0 %). 'born' is confidential in the plan, but its name says "
+        "'born': "
         "an intruder may know this about a person. Make them quasi-identifiers if others may know them, change them in "
         "a step, or take them out (role identifier). If nobody outside can know them, answer for it in the plan: "
         "accept: [weight, born, ward, bed]."

@@ -55,6 +55,7 @@ def plan_with(**step: Any) -> dict[str, Any]:
             "region": "other",
             "number": "other",
         },
+        "accept": ["colour", "age", "grade", "pay", "region", "number"],
         "steps": [{"mask": "suppress", "columns": list(KEYS), "effort": 0.1, **step}],
         "requirements": [{"privacy": "k-anonymity", "missing": reading, **subset} for subset in subsets],
         "output": {"format": "parquet"},
@@ -218,6 +219,7 @@ def test_too_many_combinations_are_refused_while_they_are_counted(folder_of, tmp
     )  # so that 1 GB holds a hundred combinations
     plan = {
         "columns": {"number": "quasi-identifier", "age": "quasi-identifier", "home": "other", "town": "other"},
+        "accept": ["number", "age", "home", "town"],
         "steps": [step],
         "requirements": [{"privacy": "k-anonymity", "k": 3}],
     }
@@ -231,6 +233,7 @@ def test_what_a_suppressed_cell_was_shows_in_no_file(tmp_path):
     """Tables that differ in a cell that is blanked give one public folder."""
     plan = {
         "columns": {"region": "quasi-identifier", "income": "confidential", "number": "other"},
+        "accept": ["number"],
         "steps": [{"mask": "suppress", "k": 2, "columns": ["region"]}],
         "requirements": [{"privacy": "k-anonymity", "k": 2, "missing": "wildcard"}],
         "output": {"format": "parquet"},

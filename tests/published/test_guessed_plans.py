@@ -32,7 +32,7 @@ def check(table: Table, name: str, folder: Path) -> None:
 
 
 def released(table: Table, plan: shoal.Plan) -> shoal.Release:
-    """The release; if it stops at columns that single people out, after they are named and somebody answers for them."""
+    """The release; if it stops at columns that single people out, after somebody answers for those it names."""
     try:
         return shoal.protect(table, plan, seed=1)
     except shoal.Refused as refusal:

@@ -69,6 +69,11 @@ READING = (
     ),
     click.option("--encoding", help="Encoding of a text file; detected by default."),
     click.option("--sheet", help="Sheet of an Excel file; the first by default."),
+    click.option(
+        "--absent",
+        type=click.Choice(["refuse", "missing"]),
+        help="Columns that some files of a folder lack: refuse (default) them, or take them as missing there.",
+    ),
 )
 
 
@@ -81,9 +86,15 @@ def reading_options(command: Any) -> Any:
 
     @wraps(command)
     def with_reading(
-        *args: Any, delimiter: str | None, decimal: str, encoding: str | None, sheet: str | None, **others: Any
+        *args: Any,
+        delimiter: str | None,
+        decimal: str,
+        encoding: str | None,
+        sheet: str | None,
+        absent: str | None,
+        **others: Any,
     ) -> Any:
-        reading = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "sheet": sheet}
+        reading = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "sheet": sheet, "absent": absent}
         return command(*args, reading=reading, **others)
 
     for option in reversed(READING):

@@ -1,10 +1,10 @@
 """Records that unchanged columns single out, and the refusal of a release in which nobody has answered for them.
 
 A column is *open* if it leaves unchanged and no requirement covers it. A requirement covers the columns on which its
-classes agree: the quasi-identifiers, unless it names others. A confidential column is taken to be unknown outside, so it
-is open only if its words or its values say otherwise (`shoal.plan.guess.known_by`): numbers of persons, dates, places, a
-sampling weight. Columns with the roles other, weight and stratum are open. Household numbers are replaced, so they are
-never unchanged.
+classes agree: the quasi-identifiers, unless it names others. A confidential column is taken to be unknown outside, so
+it is open only if its words or its values say otherwise (`shoal.plan.guess.known_by`): numbers of persons, dates,
+places, a sampling weight. Columns with the roles other, weight and stratum are open. Household numbers are replaced,
+so they are never unchanged.
 
 A release stops if an open column, or two or three together, single out more than `TOLERATED` of its records. The plan
 answers for columns by naming them under `accept`, alone and with each other. A set that is accepted in part stops the
@@ -57,9 +57,7 @@ def open_columns(plan: Plan, unchanged: Iterable[str], known_by: Callable[[str],
     """
     keys = plan.schema.names("quasi-identifier")
     protecting = [model for model in plan.requirements if model.protects]
-    covered = {
-        name for m in protecting for name in (m.class_columns(keys) if isinstance(m, ClassModel) else keys)
-    }
+    covered = {name for m in protecting for name in (m.class_columns(keys) if isinstance(m, ClassModel) else keys)}
     reasons = {}
     for name in dict.fromkeys(unchanged):
         role = plan.schema.columns[name].role
@@ -69,9 +67,7 @@ def open_columns(plan: Plan, unchanged: Iterable[str], known_by: Callable[[str],
     return reasons
 
 
-def singling_out(
-    names: Iterable[str], accepted: Iterable[str], records: int, counted: Uniques
-) -> dict[Columns, int]:
+def singling_out(names: Iterable[str], accepted: Iterable[str], records: int, counted: Uniques) -> dict[Columns, int]:
     """Smallest sets of up to three columns that single out too many records, and the number of these.
 
     Parameters
@@ -127,8 +123,8 @@ def _sentence(found: Mapping[Columns, int], reasons: Mapping[str, str], accepted
     more = f"; and {len(found) - NAMED} further sets" if len(found) > NAMED else ""
     return " ".join(
         [
-            f"Nothing was released. Columns leave unchanged that no requirement covers, and people can be found by them: "
-            f"{'; '.join(clauses)}{more}.",
+            "Nothing was released. Columns leave unchanged that no requirement covers, and people can be found by "
+            f"them: {'; '.join(clauses)}{more}.",
             *doubts,
             "Make them quasi-identifiers if others may know them, change them in a step, or take them out (role "
             "identifier). If nobody outside can know them, answer for it in the plan: "

@@ -96,7 +96,9 @@ class Database:
             raise MissingDependency("Reading a DuckDB file", "duckdb", "duckdb") from None
         path = self.address.removeprefix(DUCKDB)
         if not Path(path).is_file():
-            raise FileError(f"There is no DuckDB file '{printable(path)}'. An address is like {DUCKDB}folder/name.duckdb.")
+            raise FileError(
+                f"There is no DuckDB file '{printable(path)}'. An address is like {DUCKDB}folder/name.duckdb."
+            )
         try:
             with duckdb.connect(path, read_only=True) as connection:
                 rows = connection.sql(_select(self.query))
