@@ -4,6 +4,7 @@ from shoal.desk.assess import assess as assess
 from shoal.desk.audit import audit as audit
 from shoal.desk.exposure import exposure as exposure
 from shoal.desk.frontier import explore as explore
+from shoal.desk.init import init as init
 from shoal.desk.protect import protect as protect
 from shoal.mask.bottom_code import BottomCode as BottomCode
 from shoal.mask.data_swap import DataSwap as DataSwap

@@ -123,7 +123,8 @@ def test_three_sentences_come_first_and_a_page_is_all() -> None:
     """The area alone singles two out; pay is everybody's own, and nobody said that others know it."""
     exposed = shoal.exposure(FRAME, PLAN)
     assert exposed.sentences == (
-        "By 'sex', 'area', 2 of 6 records (33.3 %) are alone, and 6 of 6 records (100.0 %) are like fewer than 4 others.",
+        "By 'sex', 'area', 2 of 6 records (33.3 %) are alone, and 6 of 6 records (100.0 %) are like fewer than 4 "
+        "others.",
         "Records that would not be alone without a column: 'area' 2.",
         "Look at the 1 column that may need another role: 'pay'.",
     )

@@ -143,7 +143,7 @@ def test_how_the_table_is_cut_changes_nothing(tmp_path, size):
     """Of a combination some records lose a cell and others none: which, is drawn among all of them."""
     frame = pl.DataFrame({"colour": ["red", "blue"] * 40, "age": ["1"] * 79 + ["2"], "number": range(80)})
     plan = plan_with(k=3, columns=["colour", "age"], missing="equal")
-    plan["columns"] = {name: plan["columns"][name] for name in frame.columns}
+    plan |= {"columns": {name: plan["columns"][name] for name in frame.columns}, "accept": frame.columns}
     ours, _ = by_parts(frame, plan, tmp_path / "one", size)
     theirs, _ = in_memory(frame, plan)
     assert ours.equals(theirs)
