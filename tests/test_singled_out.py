@@ -173,7 +173,7 @@ def test_a_release_stops_at_columns_that_nobody_answers_for() -> None:
         "'born': "
         "an intruder may know this about a person. Make them quasi-identifiers if others may know them, change them in "
         "a step, or take them out (role identifier). If nobody outside can know them, answer for it in the plan: "
-        "accept: [weight, born, ward, bed]."
+        "accept: [weight, ward, bed, born]."
     )
 
 
@@ -222,16 +222,16 @@ def test_only_released_columns_can_be_accepted(accept: object, sentence: str) ->
 
 def brute_force(frame: pl.DataFrame, accepted: set[str]) -> dict[tuple[str, ...], int]:
     """Every set of up to three columns that singles out too many records, while none inside it does."""
-    tolerated, found = len(frame) / 100, {}
+    tolerated, sets = len(frame) / 100, {}
     for size in (1, 2, 3):
         for some in combinations(frame.columns, size):
             known = [name for name in some if name in accepted]
             alone = int(frame.select(some).is_unique().sum())
             beyond = alone - (int(frame.select(known).is_unique().sum()) if known else 0)
-            inside = any(set(smaller) <= set(some) for smaller in found)
+            inside = any(set(smaller) <= set(some) for smaller in sets)
             if beyond > tolerated and not accepted.issuperset(some) and not inside:
-                found[some] = alone
-    return found
+                sets[some] = alone
+    return sets
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.sets(st.sampled_from("abcd")))
@@ -239,8 +239,8 @@ def test_the_sets_are_those_of_brute_force(seed: int, values: int, accepted: set
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame({name: rng.integers(0, values * (j + 1), 120) for j, name in enumerate("abcde")})
     records = shoal.Microdata.of(frame, shoal.Schema(dict.fromkeys(frame.columns, "other"))).records
-    found = singling_out(frame.columns, accepted, len(frame), partial(uniques, records))
-    assert found == brute_force(frame, accepted)
+    sets = singling_out(frame.columns, accepted, len(frame), partial(uniques, records))
+    assert sets == brute_force(frame, accepted)
 
 
 def test_parts_stop_where_memory_does(tmp_path: Path) -> None:

@@ -150,8 +150,8 @@ def known_by(table: Table, name: str) -> str:
 
     It is empty if there is none, as where only the spread of its values would decide: most incomes are unique, too.
     """
-    found = _by_content(_looks(table, name), body=False)
-    return "" if found is None else found[1]
+    role = _by_content(_looks(table, name), body=False)
+    return "" if role is None else role[1]
 
 
 def _looks(table: Table, name: str) -> Looks:

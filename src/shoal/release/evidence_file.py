@@ -95,7 +95,7 @@ def public_evidence(
         singled_out=[
             single
             for single in account.singled_out
-            if any(set(single.columns) <= set(told) for told in (account.untouched, account.accepted))
+            if any(set(single.columns) <= set(public) for public in (account.untouched, account.accepted))
         ],
         of_the_original=" ".join([NOT_AT_ALL if bought else IN_BANDS, *_chosen(account)]),
         of_records=[] if bought else release.evidence.public_of_records(),

@@ -14,7 +14,7 @@ release if it singles out more than `TOLERATED` beyond its accepted part.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
-from math import prod
+from math import comb, prod
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from shoal.vocabulary.errors import Refused, quoted
 LARGEST_SET = 3
 MOST_COLUMNS = 24
 """Most columns of which sets are counted, those with the most values."""
+
+MOST_VISITS = 200_000_000
+"""Most records times sets of three columns; in large tables sets of fewer columns are counted."""
 
 NAMED = 6
 """Most sets that a refusal names; it names all columns of all sets in what it tells to do."""
@@ -79,22 +82,23 @@ def singling_out(names: Iterable[str], accepted: Iterable[str], records: int, co
     records
         Number of released records.
     """
-    counted, tolerated, answered = cache(counted), TOLERATED * records, set(accepted)
+    tolerated, answered = TOLERATED * records, set(accepted)
     classes = {name: counted((name,))[1] for name in names}
-    widest = sorted(classes, key=lambda name: -classes[name])[:MOST_COLUMNS]
+    most = max(m for m in range(MOST_COLUMNS + 1) if comb(m, LARGEST_SET) * records <= MOST_VISITS)
+    widest = sorted(classes, key=lambda name: -classes[name])[:most]
     candidates = [name for name in classes if name in widest]
-    found: dict[Columns, int] = {}
+    sets: dict[Columns, int] = {}
     for size in range(1, LARGEST_SET + 1):
-        for some in combinations(candidates, size):
-            if answered.issuperset(some) or any(set(smaller) <= set(some) for smaller in found):
+        for some in combinations(classes if size == 1 else candidates, size):
+            if answered.issuperset(some) or any(set(smaller) <= set(some) for smaller in sets):
                 continue
             if prod(classes[name] for name in some) <= tolerated:
                 continue  # no more records are unique than there are classes
             known = tuple(name for name in some if name in answered)
             alone = counted(some)[0]
             if alone - (counted(known)[0] if known else 0) > tolerated:
-                found[some] = alone
-    return found
+                sets[some] = alone
+    return sets
 
 
 def refuse_singled_out(
@@ -111,16 +115,19 @@ def refuse_singled_out(
     if not any(model.protects for model in plan.requirements):
         return
     reasons = open_columns(plan, unchanged, known_by)
-    found = singling_out(reasons, plan.accept, records, counted)
-    if found:
-        raise Refused(_sentence(found, reasons, plan.accept, records))
+    counted, sets, answered = cache(counted), dict[Columns, int](), plan.accept
+    while more := singling_out(reasons, answered, records, counted):
+        sets |= more
+        answered = tuple(dict.fromkeys((*answered, *(name for some in more for name in some))))
+    if sets:  # all that would stop it, one answer after the other
+        raise Refused(_sentence(sets, reasons, plan.accept, records))
 
 
-def _sentence(found: Mapping[Columns, int], reasons: Mapping[str, str], accepted: Sequence[str], records: int) -> str:
-    columns = [name for name in reasons if any(name in some for some in found)]
-    clauses = list(_clauses(found, records))
+def _sentence(sets: Mapping[Columns, int], reasons: Mapping[str, str], accepted: Sequence[str], records: int) -> str:
+    columns = [name for name in reasons if any(name in some for some in sets)]
+    clauses = list(_clauses(sets, records))
     doubts = [f"'{name}' is confidential in the plan, but {reasons[name]}." for name in columns if reasons[name]]
-    more = f"; and {len(found) - NAMED} further sets" if len(found) > NAMED else ""
+    more = f"; and {len(sets) - NAMED} further sets" if len(sets) > NAMED else ""
     return " ".join(
         [
             "Nothing was released. Columns leave unchanged that no requirement covers, and people can be found by "
@@ -133,8 +140,8 @@ def _sentence(found: Mapping[Columns, int], reasons: Mapping[str, str], accepted
     )
 
 
-def _clauses(found: Mapping[Columns, int], records: int) -> Iterator[str]:
-    ordered = sorted(found.items(), key=lambda entry: (len(entry[0]), -entry[1]))
+def _clauses(sets: Mapping[Columns, int], records: int) -> Iterator[str]:
+    ordered = sorted(sets.items(), key=lambda entry: (len(entry[0]), -entry[1]))
     for place, (some, alone) in enumerate(ordered[:NAMED]):
         together, verb = (" together", "single") if len(some) > 1 else ("", "singles")
         of = f"{alone:,}" if place else f"{alone:,} of {records:,} records"

@@ -57,8 +57,8 @@ def csv_queries(
     check_names(names)
     headers = {path: dict.fromkeys(_header(path, mark), "") for path in files}
     if faults := drifted(headers):
-        told = "; ".join(f"{quoted([name])} {fault}" for name, fault in faults.items())
-        raise FileError(f"The {len(files)} files of the table differ in their columns: {told}. {NO_ABSENT}")
+        clauses = "; ".join(f"{quoted([name])} {fault}" for name, fault in faults.items())
+        raise FileError(f"The {len(files)} files of the table differ in their columns: {clauses}. {NO_ABSENT}")
     if any(list(header) != list(names) for header in headers.values()):
         raise FileError(f"The {len(files)} files of the table have their columns in different orders. {NO_ABSENT}")
     try:

@@ -270,9 +270,9 @@ def _refuse_drift(types: Mapping[Path, Mapping[str, str]], absent: str) -> None:
     """
     faults = drifted(types)
     if faults and not (absent == "missing" and all(fault.startswith(LACKING) for fault in faults.values())):
-        told = "; ".join(f"{quoted([name])} {fault}" for name, fault in faults.items())
+        clauses = "; ".join(f"{quoted([name])} {fault}" for name, fault in faults.items())
         way = TAKE_ABSENT if all(fault.startswith(LACKING) for fault in faults.values()) else ONE_TYPE
-        raise FileError(f"The {plural(len(types), 'file')} of the table differ in their columns: {told}. {way}")
+        raise FileError(f"The {plural(len(types), 'file')} of the table differ in their columns: {clauses}. {way}")
     if not faults and len({tuple(columns) for columns in types.values()}) > 1 and absent != "missing":
         raise FileError(
             f"The {plural(len(types), 'file')} of the table have their columns in different orders. {TAKE_ABSENT}"
