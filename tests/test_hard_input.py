@@ -172,7 +172,7 @@ def test_a_name_that_a_format_cannot_hold_is_one_sentence(ending: str, tmp_path:
 
 
 def test_a_spreadsheet_that_cannot_hold_a_time_zone_says_so(tmp_path: Path) -> None:
-    release = protect(table(DAYS.dt.replace_time_zone("UTC")), {"x": "other"}, output={"format": "xlsx"})
+    release = protect(table(DAYS.dt.replace_time_zone("UTC")), {"x": "other"}, accept=["x"], output={"format": "xlsx"})
     with pytest.raises(FileError, match="xlsx cannot hold"):
         release.write(tmp_path / "out")
 
@@ -194,7 +194,7 @@ def test_no_hash_decides_the_order_of_bars() -> None:
 
 
 def test_a_format_that_cannot_hold_a_column_says_so(tmp_path: Path) -> None:
-    release = protect(table(DAYS - DAYS.min()), {"x": "other"})
+    release = protect(table(DAYS - DAYS.min()), {"x": "other"}, accept=["x"])
     with pytest.raises(InputError, match=r"csv cannot hold a column .* Choose parquet"):
         release.write(tmp_path / "out")
     assert not list(tmp_path.iterdir())
@@ -210,7 +210,7 @@ def test_a_format_that_cannot_hold_a_column_says_so(tmp_path: Path) -> None:
 def test_numbers_whose_powers_leave_the_range_are_refused(unit: float, rule: str) -> None:
     with pytest.raises(InputError, match=f"^Column 'x' {rule} to compute with. Count in a"):
         protect(table([unit * i for i in range(N)]), {"x": "other"})
-    protect(table([unit * i for i in range(N)]), {"x": {"role": "other", "level": "nominal"}})
+    protect(table([unit * i for i in range(N)]), {"x": {"role": "other", "level": "nominal"}}, accept=["x"])
 
 
 @pytest.mark.parametrize("unit", [2e-60, 1e75])

@@ -128,7 +128,7 @@ def test_groups_hold_as_many_patients(step: dict[str, Any], tmp_path: Path) -> N
     table = visits(seed=4).filter(pl.col("area") != "a2") if masked else visits(seed=4)
     lonely = table.with_columns(area=pl.when(pl.col("patient") == "P01").then(pl.lit("a2")).otherwise("area"))
     table = lonely if masked else table  # one patient alone in an area, with several visits
-    described = {"columns": columns, "steps": [step], "requirements": [OF_PATIENTS, K]}
+    described = {"columns": columns, "steps": [step], "requirements": [OF_PATIENTS, K], "accept": ["age", "area"]}
     out = shoal.protect(table, described, seed=1).write(tmp_path / "out")
     classes = patients_of_classes(out, table, ("area",) if masked else ("age",))
     assert min(map(len, classes)) >= 3

@@ -141,7 +141,12 @@ def test_risk_is_not_measured_between_records_of_different_people(tmp_path: Path
 
 def test_the_private_folder_lets_a_requirement_on_groups_be_audited(tmp_path: Path) -> None:
     asked = [{"privacy": "probabilistic-k-anonymity", "k": 4}]
-    plan = {**PLAN, "requirements": asked, "steps": [{"partition": "mdav", "k": 4, "replace": "permutation"}]}
+    plan = {
+        **PLAN,
+        "accept": ["b"],
+        "requirements": asked,
+        "steps": [{"partition": "mdav", "k": 4, "replace": "permutation"}],
+    }
     out = shoal.protect(people(), plan, seed=1).write(tmp_path / "out")
     path = out / "release" / "data.csv"
     assert not shoal.audit(path, plan).holds

@@ -23,6 +23,7 @@ _HOMES = {
     "audit": "desk.audit",
     "audit_together": "desk.audit_together",
     "exposure": "desk.exposure",
+    "init": "desk.init",
     "Release": "release",
     "Plan": "plan",
     "Microdata": "table.microdata",

@@ -5,6 +5,7 @@ from shoal.desk.audit import audit as audit
 from shoal.desk.audit_together import audit_together as audit_together
 from shoal.desk.exposure import exposure as exposure
 from shoal.desk.frontier import explore as explore
+from shoal.desk.init import init as init
 from shoal.desk.protect import protect as protect
 from shoal.mask.bottom_code import BottomCode as BottomCode
 from shoal.mask.data_swap import DataSwap as DataSwap

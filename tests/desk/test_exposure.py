@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -45,7 +46,7 @@ def test_the_command_guesses_roles_and_marks_its_output_private(tmp_path: Path) 
     FRAME.write_csv(tmp_path / "t.csv")
     said = CliRunner().invoke(cli, ["risk", str(tmp_path / "t.csv")])
     assert said.exit_code == 0
-    assert said.stdout.startswith("PRIVATE")
+    assert said.stdout.startswith("PRIVATE   By 'sex', 'area', 'pay', 6 of 6 records (100.0 %) are alone, and 6 of 6 ")
     assert "2-anonymity is broken by" in said.stdout
     assert "Roles are guessed" in said.stderr
     (tmp_path / "plan.yaml").write_text(shoal.Plan.of(PLAN).as_yaml())
@@ -137,3 +138,32 @@ def test_laws_are_listed_before_anything_is_planned(tmp_path: Path) -> None:
     listed = json.loads(CliRunner().invoke(cli, ["--json", *command]).stdout)["laws"]
     assert listed == [law.as_mapping() for law in shoal.exposure(frame, plan).laws]
     assert shoal.exposure(FRAME, PLAN).laws == ()
+
+
+def test_three_sentences_come_first_and_a_page_is_all() -> None:
+    """The area alone singles two out; pay is everybody's own, and nobody said that others know it."""
+    exposed = shoal.exposure(FRAME, PLAN)
+    assert exposed.sentences == (
+        "By 'sex', 'area', 2 of 6 records (33.3 %) are alone, and 6 of 6 records (100.0 %) are like fewer than 4 "
+        "others.",
+        "Records that would not be alone without a column: 'area' 2.",
+        "Look at the 1 column that may need another role: 'pay'.",
+    )
+    assert repr(exposed).splitlines()[:4] == ["Exposure of 6 records; private", *exposed.sentences]
+
+
+def test_many_columns_make_no_long_page() -> None:
+    rng = np.random.default_rng(1)
+    wide = pl.DataFrame({f"q{j}": rng.integers(0, 9, 200) for j in range(60)})
+    exposed = shoal.exposure(wide, {"columns": dict.fromkeys(wide.columns, "quasi-identifier")}, top=50)
+    assert "'q0', 'q1', 'q2' and 57 more" in exposed.sentences[0]
+    assert len(repr(exposed)) < 2000
+
+
+def test_columns_that_only_together_make_anybody_unique() -> None:
+    frame = pl.DataFrame({"a": [1, 1, 2, 2] * 2, "b": [1, 1, 2, 2] * 2})
+    exposed = shoal.exposure(frame, {"columns": {"a": "quasi-identifier", "b": "quasi-identifier"}})
+    assert exposed.sentences[1:] == (
+        "No single column makes anybody unique: whoever is alone is so by several columns at once.",
+        "No column looks as if it had another role.",
+    )

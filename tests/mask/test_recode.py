@@ -119,6 +119,15 @@ def test_the_extremes_are_not_told():
     assert change.details["by column"]["c"]["cut points"] == [34.1, 67.0]
 
 
+def test_zeros_have_an_interval_of_their_own_among_logarithms():
+    """Of 3 intervals one ends at 1, below the 2 that is the smallest; sqrt(2 * 200) cuts the others."""
+    got, change = recoded([0, 0, 2, 5, 21, 200], bins=3, spacing="log")
+    assert got == ["< 1", "< 1", "[1, 20)", "[1, 20)", ">= 20", ">= 20"]
+    assert change.details["by column"]["c"]["cut points"] == [1.0, 20.0]
+    assert recoded([2, 5, 21, 200], bins=2, spacing="log")[0] == ["< 20", "< 20", ">= 20", ">= 20"]
+    assert recoded([0, 0.03], bins=2, spacing="log")[1].details["by column"]["c"]["cut points"] == [0.01]
+
+
 def test_bad_input_refused():
     with pytest.raises(InputError, match=r"recode needs exactly one of cuts, bins, .* got none"):
         shoal.Recode()
@@ -126,8 +135,8 @@ def test_bad_input_refused():
         shoal.Recode(cuts=[1], level=1)
     with pytest.raises(InputError, match="ascending order"):
         shoal.Recode(cuts=[2, 1])
-    with pytest.raises(InputError, match="values of 0 or less"):
-        recoded([0.0, 1.0], bins=2, spacing="log")
+    with pytest.raises(InputError, match="values below 0"):
+        recoded([-1.0, 1.0], bins=2, spacing="log")
     with pytest.raises(InputError, match="Column 'c' is nominal; recode needs columns that are continuous"):
         recoded(["a", "b"], cuts=[1])
     with pytest.raises(InputError, match="Column 'c' holds no dates"):

@@ -69,6 +69,7 @@ def plan() -> dict[str, Any]:
         "columns": ROLES,
         "steps": [{"partition": "mdav", "k": 4, "replace": "centroid"}],
         "requirements": [{"privacy": "k-anonymity", "k": 4}],
+        "accept": ["note"],
         "output": {"format": "parquet"},
     }
 

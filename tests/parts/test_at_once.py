@@ -47,7 +47,7 @@ GATHERED: dict[str, list[dict[str, Any]]] = {
 
 
 def plan_of(steps: list[dict[str, Any]], **sections: Any) -> dict[str, Any]:
-    return {"columns": ROLES | CATEGORIES, "steps": steps, **sections}
+    return {"columns": ROLES | CATEGORIES, "steps": steps, "accept": ["note"], **sections}
 
 
 @pytest.mark.parametrize("name", GATHERED)

@@ -55,6 +55,7 @@ def plan_with(**step: Any) -> dict[str, Any]:
             "region": "other",
             "number": "other",
         },
+        "accept": ["colour", "age", "grade", "pay", "region", "number"],
         "steps": [{"mask": "suppress", "columns": list(KEYS), "effort": 0.1, **step}],
         "requirements": [{"privacy": "k-anonymity", "missing": reading, **subset} for subset in subsets],
         "output": {"format": "parquet"},
@@ -142,7 +143,7 @@ def test_how_the_table_is_cut_changes_nothing(tmp_path, size):
     """Of a combination some records lose a cell and others none: which, is drawn among all of them."""
     frame = pl.DataFrame({"colour": ["red", "blue"] * 40, "age": ["1"] * 79 + ["2"], "number": range(80)})
     plan = plan_with(k=3, columns=["colour", "age"], missing="equal")
-    plan["columns"] = {name: plan["columns"][name] for name in frame.columns}
+    plan |= {"columns": {name: plan["columns"][name] for name in frame.columns}, "accept": frame.columns}
     ours, _ = by_parts(frame, plan, tmp_path / "one", size)
     theirs, _ = in_memory(frame, plan)
     assert ours.equals(theirs)
@@ -240,6 +241,7 @@ def test_too_many_combinations_are_refused_while_they_are_counted(folder_of, tmp
     )  # so that 1 GB holds a hundred combinations
     plan = {
         "columns": {"number": "quasi-identifier", "age": "quasi-identifier", "home": "other", "town": "other"},
+        "accept": ["number", "age", "home", "town"],
         "steps": [step],
         "requirements": [{"privacy": "k-anonymity", "k": 3}],
     }
@@ -253,6 +255,7 @@ def test_what_a_suppressed_cell_was_shows_in_no_file(tmp_path):
     """Tables that differ in a cell that is blanked give one public folder."""
     plan = {
         "columns": {"region": "quasi-identifier", "income": "confidential", "number": "other"},
+        "accept": ["number"],
         "steps": [{"mask": "suppress", "k": 2, "columns": ["region"]}],
         "requirements": [{"privacy": "k-anonymity", "k": 2, "missing": "wildcard"}],
         "output": {"format": "parquet"},

@@ -36,6 +36,7 @@ def plan_with(**step: object) -> dict:
         },
         "steps": [{"mask": "generalise", "k": 8, "columns": ["colour", "age"], **step}],
         "requirements": [{"privacy": "k-anonymity", "k": 8, "columns": ["colour", "age"]}],
+        "accept": ["region", "illness"],
         "output": {"format": "parquet"},
     }
 

@@ -30,6 +30,7 @@ def plan_of(step: dict, *, home: str = "other") -> dict:
     return {
         "columns": {"row": "other", "age": "quasi-identifier", "region": "stratum", "weight": "weight", "home": home},
         "steps": [{"mask": "sample", **step}],
+        "accept": ["row", "region", "weight", "home"],
         "requirements": [{"privacy": "k-anonymity", "k": 1}],
         "output": {"format": "parquet", "shuffle": False},
     }

@@ -228,6 +228,7 @@ def test_no_release_by_parts_has_cells_that_are_narrowed_down(tmp_path):
     )
     plan = {
         "columns": {"by": "other", "age": "quasi-identifier", "town": {"role": "quasi-identifier", "hierarchy": TREE}},
+        "accept": ["by"],
         "steps": [{"partition": "mdav", "k": 3, "replace": "centroid"}],
         "requirements": [{"privacy": "k-anonymity", "k": 3}],
     }

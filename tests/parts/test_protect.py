@@ -277,6 +277,7 @@ def test_a_csv_file_may_hold_any_type_that_it_gives_back(tmp_path, plan):
     }
     frame = pl.DataFrame({"x": list(range(n // 3)) * 3, **cells})
     plan |= {"columns": {"x": "quasi-identifier", **dict.fromkeys(cells, "confidential")}, "output": {"format": "csv"}}
+    plan["accept"] = list(cells)
     plan["steps"][0]["k"] = plan["requirements"][0]["k"] = 3
     protect(frame, plan, tmp_path / "parts", workers=1)
     protect(frame, whole_plan(plan), tmp_path / "whole")
@@ -291,7 +292,7 @@ def test_a_csv_file_may_hold_any_type_that_it_gives_back(tmp_path, plan):
 
 @pytest.mark.parametrize("texts", [["1.50", "2"], ["+1", "2"], [" 1", "2"]])
 def test_text_that_a_csv_file_gives_back_as_other_text_is_refused(tmp_path, plan, texts):
-    plan |= {"columns": {"x": "quasi-identifier", "text": "confidential"}, "output": {"format": "csv"}}
+    plan |= {"columns": {"x": "quasi-identifier", "text": "confidential"}, "accept": [], "output": {"format": "csv"}}
     frame = pl.DataFrame({"x": list(range(40)) * 3, "text": texts * 60})
     with pytest.raises(FileError, match="does not keep 1 column as released: 'text'"):
         protect(frame, plan, tmp_path / "out", workers=1)

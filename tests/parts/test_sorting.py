@@ -60,6 +60,7 @@ def plan_of(p: float = 0.05, **columns: object) -> dict:
         "columns": COLUMNS | columns,
         "steps": [{"mask": "rank-swap", "p": p}],
         "requirements": [{"privacy": "k-anonymity", "k": 1}],
+        "accept": ["region", "row"],
         "output": {"format": "parquet"},
     }
 
@@ -217,6 +218,7 @@ def top_coded(greatest: float) -> tuple[pl.DataFrame, dict]:
     values[hidden.to_numpy()] = np.linspace(3, greatest, hidden.sum())
     plan = {
         "columns": {"x": "quasi-identifier", "region": "quasi-identifier", "row": "other"},
+        "accept": ["row"],
         "steps": [
             {"mask": "rank-swap", "p": 0.1, "columns": ["x"]},
             {"mask": "top-code", "value": 2, "columns": ["x"]},

@@ -65,6 +65,7 @@ def plan_of(**noise: object) -> dict:
     return {
         "columns": COLUMNS,
         "steps": [{"mask": "noise", "variance": 0.25, **noise}],
+        "accept": ["row", "region"],
         "requirements": [{"privacy": "k-anonymity", "k": 1}],
         "output": {"format": "parquet"},
     }

@@ -1,5 +1,6 @@
 """A guess that is run unchanged takes nothing for harmless that singles out: words, labels and values are looked at."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,10 @@ def test_labels_tell_what_names_do_not(ending: str, tmp_path: Path) -> None:
         "ph010": "quasi-identifier",
     }
     (tmp_path / "plan.yaml").write_text(plan_text(table, path.name))
-    release = shoal.protect(table, tmp_path / "plan.yaml", seed=1)
+    plan = shoal.Plan.read(tmp_path / "plan.yaml")
+    with pytest.raises(shoal.Refused, match=r"'rb050' singles out .* answer for it in the plan: accept: \[rb050\]"):
+        shoal.protect(table, plan, seed=1)
+    release = shoal.protect(table, replace(plan, accept=("rb050",)), seed=1)
     assert release.account.unchanged == ("rb050",)
 
 

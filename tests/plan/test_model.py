@@ -7,7 +7,8 @@ import pytest
 
 import shoal
 from shoal.plan import Plan
-from shoal.plan.model import SECTIONS, SETTINGS, SMALLEST_BLOCK
+from shoal.plan.model import SMALLEST_BLOCK
+from shoal.plan.spelled_out import SECTIONS, SETTINGS
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.table.schema import Schema
 from shoal.vocabulary.errors import PlanError

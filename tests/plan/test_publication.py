@@ -126,7 +126,7 @@ def test_files_are_named_without_their_folders(tmp_path: Path) -> None:
     folder.mkdir()
     rows = [";".join([zip_code, city, "*"]) for city, codes in CITIES.items() for zip_code in codes]
     (folder / "cities.csv").write_text("\n".join(rows))
-    plan = {**PLAN, "steps": PLAN["steps"][:1]}
+    plan = {**PLAN, "steps": PLAN["steps"][:1], "accept": ["job"]}
     plan["columns"] = {
         **PLAN["columns"],
         "zip": {"role": "quasi-identifier", "level": "nominal", "hierarchy": str(folder / "cities.csv")},

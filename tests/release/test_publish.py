@@ -161,7 +161,8 @@ def test_a_file_is_judged_on_what_the_rules_of_the_plan_fill_in(tmp_path: Path) 
     """No gross is in the file; net and tax are, which add up to it, and to another one for everybody."""
     cells = {"net": [10.0, 20, 30, 40], "tax": [1.0, 2, 3, 4], "gross": [None] * 4}
     columns = {"net": "other", "tax": "other", "gross": {**KEEP, "level": "continuous"}}
-    plan = {"columns": columns, "requirements": [{"privacy": "k-anonymity", "k": 4}]}
+    required = [{"privacy": "k-anonymity", "k": 4}]
+    plan = {"columns": columns, "requirements": required, "accept": ["net", "tax"]}
     release = shoal.protect(pl.DataFrame(cells).cast(pl.Float64), plan, seed=1)
     release.write(tmp_path / "out")
     with pytest.raises(Refused, match=r"gives away 4 missing .* of 'gross', by the rules"):

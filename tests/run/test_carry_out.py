@@ -53,6 +53,7 @@ def test_a_run_is_judged_on_what_its_own_rules_fill_in() -> None:
     frame = pl.DataFrame({"net": [10.0, 20, 30, 40], "tax": [1.0, 2, 3, 4], "gross": [None] * 4})
     plan = {
         "columns": {"net": "other", "tax": "other", "gross": {**KEEP, "level": "continuous"}},
+        "accept": ["net", "tax"],
         "requirements": [{"privacy": "k-anonymity", "k": 4}],
     }
     assert shoal.protect(frame.cast(pl.Float64), plan, seed=1).evidence.holds

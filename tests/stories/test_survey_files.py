@@ -31,6 +31,7 @@ steps:
   - {mask: recode, columns: [region], groups: {South: [Coast, Islands]}}
   - {mask: suppress, k: 3}
 requirements: [{privacy: k-anonymity, k: 3, missing: wildcard}]
+accept: [school, age]
 output: {format: sav, shuffle: false}
 """
 PUBLIC = """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.terminal import Terminal
-from shoal.table.files.database import Database, is_address, like_address
+from shoal.table.files.database import DUCKDB, Database, is_address, like_address
 from shoal.vocabulary.errors import FileError
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class _Data(_File):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if isinstance(value, str) and is_address(value):
             return Database(address=value)
+        if isinstance(value, str) and value.lower().endswith(".duckdb"):
+            return Database(address=f"{DUCKDB}{value}")
         return super().convert(value, parameter, context)
 
     def refusal(self, value: str) -> str:
@@ -67,6 +69,11 @@ READING = (
     ),
     click.option("--encoding", help="Encoding of a text file; detected by default."),
     click.option("--sheet", help="Sheet of an Excel file; the first by default."),
+    click.option(
+        "--absent",
+        type=click.Choice(["refuse", "missing"]),
+        help="Columns that some files of a folder lack: refuse (default) them, or take them as missing there.",
+    ),
 )
 
 
@@ -79,9 +86,15 @@ def reading_options(command: Any) -> Any:
 
     @wraps(command)
     def with_reading(
-        *args: Any, delimiter: str | None, decimal: str, encoding: str | None, sheet: str | None, **others: Any
+        *args: Any,
+        delimiter: str | None,
+        decimal: str,
+        encoding: str | None,
+        sheet: str | None,
+        absent: str | None,
+        **others: Any,
     ) -> Any:
-        reading = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "sheet": sheet}
+        reading = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "sheet": sheet, "absent": absent}
         return command(*args, reading=reading, **others)
 
     for option in reversed(READING):

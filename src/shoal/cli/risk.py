@@ -48,7 +48,9 @@ def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top:
         terminal.note("Roles are guessed; see them with shoal init, correct them, and give them with --plan.")
     exposure = shoal.exposure(table, plan, top=top)
     terminal.result(exposure.as_mapping())
-    terminal.say(f"PRIVATE   {exposure.records:,} records; quasi-identifiers: {', '.join(exposure.keys)}")
+    for mark, sentence in zip(("PRIVATE", "because", "look at"), exposure.sentences, strict=True):
+        terminal.say(f"{mark:<9} {sentence}")
+    terminal.say(f"\nkeys      {', '.join(exposure.keys)}")
     for name, (persons, records) in exposure.persons.items():
         terminal.say(
             f"records   {name}: {plural(persons, 'person')} in {plural(records, 'record')}; what follows counts "

@@ -6,13 +6,14 @@ small sets of columns that tell people apart, whatever their roles, and the colu
 identifiers that HIPAA lists. All of it is private, and none of it shows a cell.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from shoal.desk.given import Given
 from shoal.judges.evidence import Finding
 from shoal.judges.laws_of_table import ListedLaw, laws_of
 from shoal.judges.separation import MinimalSets, Separation, minimal_sets, separation
@@ -24,12 +25,11 @@ from shoal.plan import Plan
 from shoal.plan.guess import Guess, guess, stricter
 from shoal.run.carry_out import microdata, taken_by
 from shoal.table.files.json_text import Record
-from shoal.table.files.table import Table
 from shoal.table.identifiers import IDENTIFIERS, MOST_VALUES, OWN_VALUE, Sign, by_identifier, signs
 from shoal.table.records import Records
 from shoal.table.schema import UNITS
 from shoal.table.variable import Variable
-from shoal.vocabulary.errors import DataError, plural
+from shoal.vocabulary.errors import DataError, plural, quoted
 
 SETS = 1 << 22
 """Key of the random numbers by which records are drawn, beyond the number of any measure."""
@@ -75,7 +75,11 @@ class ColumnExposure:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+NAMED, LISTED = 3, 10
+"""Most columns that a sentence names, and most lines of a list in the text of an exposure."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Exposure:
     """The risk of a raw table; private.
 
@@ -120,6 +124,42 @@ class Exposure:
     signs: tuple[Sign, ...]
     laws: tuple[ListedLaw, ...] = ()
     persons: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def sentences(self) -> tuple[str, str, str]:
+        """The three sentences to read first: who stands out, because of which columns, and what to look at."""
+        return (self._alone, self._because, self._doubts)
+
+    @property
+    def _alone(self) -> str:
+        alone, few = self._share(self.fewer_than[2]), self._share(self.fewer_than[5])
+        return f"By {_listed(self.keys)}, {alone} are alone, and {few} are like fewer than 4 others."
+
+    @property
+    def _because(self) -> str:
+        highest = [f"'{name}' {count:,}" for name, count in list(self.spared.items())[:NAMED] if count]
+        if highest:
+            return f"Records that would not be alone without a column: {', '.join(highest)}."
+        return "No single column makes anybody unique: whoever is alone is so by several columns at once."
+
+    @property
+    def _doubts(self) -> str:
+        doubtful = [column.name for column in self.columns if column.remark]
+        if not doubtful:
+            return "No column looks as if it had another role."
+        return f"Look at the {plural(len(doubtful), 'column')} that may need another role: {_listed(doubtful)}."
+
+    def _share(self, count: int) -> str:
+        return f"{count:,} of {plural(self.records, 'record')} ({100 * count / max(self.records, 1):.1f} %)"
+
+    def __repr__(self) -> str:
+        """A page: the three sentences, the doubts, and the columns and sets that tell people apart best."""
+        doubts = [f"  '{column.name}': {column.remark}" for column in self.columns if column.remark]
+        columns = [f"  {c.name} ({c.role}): {c.figures.unique:.1%} unique" for c in self.columns]
+        sets = [f"  {' + '.join(one.columns)}: {one.unique:.1%} unique" for one in self.sets]
+        parts = {"Doubts": doubts, "Columns": columns, "Smallest sets that single out": sets}
+        lines = [line for title, some in parts.items() if some for line in (f"{title}:", *some[:LISTED])]
+        return "\n".join([f"Exposure of {plural(self.records, 'record')}; private", *self.sentences, *lines])
 
     def as_mapping(self) -> Record:
         """The exposure, JSON-able."""
@@ -183,7 +223,8 @@ def exposure(
         If the table or the plan cannot be used, or if no column is a quasi-identifier.
     """
     plan = Plan.of(plan, folder)
-    original = microdata(table, plan)
+    given = Given.of(table)
+    original = microdata(given.whole, plan)
     plan = plan.covering(original.frame.columns)
     records = original.records
     keys = records.quasi_identifiers
@@ -192,7 +233,7 @@ def exposure(
             "Nothing can be said of the risk: the table has no record, or no column that others may know. "
             "Give the columns that others may know the role quasi-identifier."
         )
-    labelled = table if isinstance(table, Table) else Table(frame=original.frame.to_polars())
+    labelled = given.table
     by_keys = standing(records, keys)
     sizes = by_keys.sizes
     pair = TablePair.of(records, records, missing=plan.reading)
@@ -215,6 +256,12 @@ def exposure(
         laws=tuple(laws_of(original.encoded.without(original.encoded.names("identifier")))),
         persons=_persons(original.encoded),
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - NAMED
+    return quoted(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _persons(records: Records) -> dict[str, tuple[int, int]]:

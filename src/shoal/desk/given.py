@@ -18,7 +18,7 @@ from shoal.table.files.folders import KINDS, files_of, kind_of
 from shoal.table.files.json_text import Record
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
-from shoal.table.microdata import Microdata
+from shoal.table.microdata import Microdata, eager
 from shoal.table.parts import source as sources
 from shoal.table.parts.engine import Engine, Processes
 from shoal.table.parts.session import half_of_memory, session, workers_for
@@ -78,6 +78,14 @@ class Given:
     def whole(self) -> Any:
         """The table in memory, with what its file tells beside the cells; a relation as it is."""
         return self._in_memory[0]
+
+    @property
+    def table(self) -> Table:
+        """The table in memory as polars cells, with what its file tells beside them."""
+        if isinstance(self.whole, Table):
+            return self.whole
+        frame = self.whole.frame if isinstance(self.whole, Microdata) else eager(self.whole)[0]
+        return Table(frame=frame.to_polars())
 
     @cached_property
     def _in_memory(self) -> tuple[Any, str]:

@@ -78,7 +78,8 @@ def protect(
         Called with the name of the current stage and the fraction of the run that is done. Without it, a notebook
         shows a bar after a second of work.
     reading
-        Options for reading files: `delimiter`, `encoding`, `decimal`, `sheet`, as for `shoal.read`.
+        Options for reading files: `delimiter`, `encoding`, `decimal`, `sheet`, as for `shoal.read`; and `absent`:
+        `missing` takes columns that some Parquet files of a folder lack as missing there.
     source
         Origin of a table in memory, to be noted in the record.
     frontier

@@ -11,15 +11,18 @@ from shoal.desk.keeping import Keeping
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
 from shoal.plan.admission import admit
+from shoal.plan.guess import known_by
 from shoal.plan.publication import hidden_cells, public_schema
 from shoal.release import WholeRelease, not_proved
-from shoal.release.account import account_of, record_of
+from shoal.release.account import account_of, left_alone, record_of, unchanged
 from shoal.release.advice import advice_on
 from shoal.release.evidence_file import private_evidence
 from shoal.release.publish import publish
+from shoal.release.singled_out import refuse_singled_out, uniques
 from shoal.run.carry_out import Outcome, carry_out, taken_by
 from shoal.run.parts.in_blocks import Runs
 from shoal.run.privacy_spent import private_steps
+from shoal.table.files.table import Table
 from shoal.table.microdata import Microdata
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import ParameterError, PlanError
@@ -108,9 +111,24 @@ def _proved_release(
     if not all(verdict.holds for verdict in verdicts):
         refused = _release(done, Evidence(verdicts=verdicts, findings=(), of_records=done.of_records), (), source)
         raise not_proved(verdicts, advice_on(done, verdicts), private_evidence(refused))
+    _refuse_singled_out(done, table)
     exact = exact_measures(done.plan, done.accounts)
     evidence = Evidence(verdicts=verdicts, findings=done.findings(), of_records=done.of_records)
     return replace(_release(done, evidence, exact, source), pending=pending)
+
+
+def _refuse_singled_out(done: Outcome, table: Any) -> None:
+    """Refuse a release in which nobody answers for unchanged columns that single people out."""
+    same = unchanged(done.before, done.released, done.pair.pairing)
+    frame = done.original.frame.to_polars()
+    given = replace(table, frame=frame) if isinstance(table, Table) else Table(frame=frame)
+    refuse_singled_out(
+        done.plan,
+        (*left_alone(done.plan, done.accounts, done.released), *same),
+        partial(known_by, given),
+        len(done.released),
+        partial(uniques, done.released),
+    )
 
 
 def _release(

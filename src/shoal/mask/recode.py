@@ -62,7 +62,8 @@ class Recode(Mask):
     prefix
         Codes keep so many leading characters, as in geographic codes; the rest become `*`.
     spacing
-        For `bins`: `equal-width`, `equal-count`, or `log` (equal width on the logarithms of positive values).
+        For `bins`: `equal-width`, `equal-count`, or `log` (equal width on the logarithms of positive values; zeros are
+        an interval of their own, which ends at a power of ten that is at most the smallest positive value).
     other
         Label of what `groups` does not name (left out: it stays as it is) and of the lump of `rare`.
     to
@@ -215,16 +216,11 @@ class Recode(Mask):
         if self.spacing == "equal-count":
             return _equal_counts(present, bins, None if weights is None else weights[~variable.missing])
         if self.spacing == "log":
-            if present.min() <= 0:
+            if present.min() < 0:
                 raise DataError(
-                    f"Column '{variable.name}' has values of 0 or less, which have no logarithm. Use another spacing."
+                    f"Column '{variable.name}' has values below 0, which have no logarithm. Use another spacing."
                 )
-            return sorted(
-                {
-                    _tidy(float(c), float(c))
-                    for c in exp(np.linspace(log(present.min()), log(present.max()), bins + 1))[1:-1]
-                }
-            )
+            return _equal_on_logarithms(present, bins)
         width = (present.max() - present.min()) / bins
         return sorted({_tidy(float(present.min() + i * width), float(width)) for i in range(1, bins)})
 
@@ -232,6 +228,17 @@ class Recode(Mask):
 def _tidy(cut: float, width: float) -> float:
     """A cut point rounded to DIGITS digits of the width."""
     return round(cut, DIGITS - 1 - int(decade(abs(width))))
+
+
+def _equal_on_logarithms(present: Floats, bins: int) -> list[float]:
+    """Cut points equally spaced on the logarithms of the positive values; zeros have an interval of their own."""
+    positive = present[present > 0]
+    if not len(positive):
+        return []
+    zeros = len(positive) < len(present)
+    inner = exp(np.linspace(log(positive.min()), log(positive.max()), bins - zeros + 1))[1:-1]
+    above_zero = {float(f"1e{int(decade(float(positive.min())))}")} if zeros else set[float]()
+    return sorted(above_zero | {_tidy(float(cut), float(cut)) for cut in inner})
 
 
 def _equal_counts(present: Floats, bins: int, weights: Floats | None) -> list[float]:

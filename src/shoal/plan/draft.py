@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from shoal.judges.laws_of_table import REMEDY, laws_in_frame
-from shoal.plan.guess import FEW_CODES, Guess, K, guess
+from shoal.plan.guess import FEW_CODES, UNCOVERED, Guess, K, guess
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import plural, printable
 
@@ -25,7 +25,10 @@ FORMATS = {
 
 
 def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
-    """A plan file that runs as it stands, with the reason for each guess as a comment.
+    """A plan file with the reason for each guess as a comment.
+
+    It runs as it stands, unless a column that leaves unchanged singles people out: then a comment shows how to answer
+    for it, and no release is made before somebody does.
 
     Parameters
     ----------
@@ -48,6 +51,7 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
         lines.append(f"  {column:<{wide + 52}} # {g.reason}")
     if not synthetic:
         lines += _laws(frame, guesses)
+    lines += [] if synthetic else _to_accept(frame, guesses)
     ending = source.lower().removesuffix(".gz").rpartition(".")[2]
     body = _synthesised(frame, guesses) if synthetic else _steps(frame, guesses)
     return "\n".join([*lines, *body, f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
@@ -71,6 +75,16 @@ def _laws(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
     if not laws:
         return []
     return [*(f"# {printable(str(law))}" for law in laws), f"# The remedy: {REMEDY}."]
+
+
+def _to_accept(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
+    """A comment on each column that the steps leave alone and that singles records out."""
+    for name in (g.name for g in guesses if g.role in UNCOVERED):
+        if alone := int((frame[name].value_counts()["count"] == 1).sum()):
+            yield (
+                f"# accept: [{_key(name)}] # needed if it singles out more than 1 % of the records, here {alone:,} of "
+                f"{len(frame):,}; answer for it only if nobody outside can know it"
+            )
 
 
 def _steps(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:

@@ -40,6 +40,9 @@ ANEW = {
 }
 """Roles that mean nothing where every record is synthetic: the role that a column has instead, and why."""
 
+UNCOVERED = ("other", "weight", "stratum")
+"""Roles of columns that no requirement covers; if they single people out, the plan has to answer for them."""
+
 NO_OTHER = "no column stands out as known to others, so this measurement may be; make it confidential if not"
 
 BODY = ((40, 110, 400), (110, 250, 800), (2000, 4500, 8000))
@@ -142,6 +145,20 @@ class Looks:
         return self.distinct * LARGE_GROUPS > self.present
 
 
+def known_by(table: Table, name: str) -> str:
+    """The reason why a column identifies people whatever its role, from its words and the form of its values.
+
+    It is empty if there is none, as where only the spread of its values would decide: most incomes are unique, too.
+    """
+    role = _by_content(_looks(table, name), body=False)
+    return "" if role is None else role[1]
+
+
+def _looks(table: Table, name: str) -> Looks:
+    labels, codes = table.labels.get(name, ""), table.value_labels.get(name, ())
+    return Looks.of(table.frame[name], codes, labels, table.measures.get(name, ""))
+
+
 def _code(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
@@ -156,15 +173,7 @@ def guess(table: Table, *, synthetic: bool = False) -> list[Guess]:
     synthetic
         True if every record is to be synthetic, so that none is a person's with some cells changed.
     """
-    looks = [
-        Looks.of(
-            column,
-            table.value_labels.get(column.name, ()),
-            table.labels.get(column.name, ""),
-            table.measures.get(column.name, ""),
-        )
-        for column in table.frame
-    ]
+    looks = [_looks(table, name) for name in table.frame.columns]
     body = any(look.spoken_of is not None and look.spoken_of.words in SIZE_WORDS for look in looks)
     guesses = _one_of_a_kind([_guess(look, body=body, leaves=not synthetic) for look in looks], looks)
     if synthetic:
@@ -245,6 +254,11 @@ def _guess(look: Looks, *, body: bool, leaves: bool) -> Guess:
 
 def _role(look: Looks, *, body: bool, leaves: bool) -> tuple[str, str]:
     """The role and why: by the form of the values, by the words, and by how the values are spread."""
+    return _by_content(look, body=body) or _by_spread(look, leaves=leaves)
+
+
+def _by_content(look: Looks, *, body: bool) -> tuple[str, str] | None:
+    """The role that the words or the form of the values show, and why; None if they show none."""
     if look.outright and not look.codes and look.role not in ("weight", "household"):
         return "identifier", f"its values look like {look.outright}"
     by_words = _by_words(look, body=body)
@@ -257,6 +271,11 @@ def _role(look: Looks, *, body: bool, leaves: bool) -> tuple[str, str]:
         return "quasi-identifier", "an intruder may know this about a person"
     if look.role != "" and look.series.dtype.is_integer() and not look.codes and (what := _numbered(look)):
         return "identifier", f"{what}; doubtful, confidential if it is a measurement that nobody knows"
+    return None
+
+
+def _by_spread(look: Looks, *, leaves: bool) -> tuple[str, str]:
+    """The role and why, as far as the spread of the values tells."""
     if not look.measured:
         return "quasi-identifier", (
             f"{plural(look.distinct, 'different value')} that others may know; make it confidential if not"

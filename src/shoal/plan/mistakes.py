@@ -30,6 +30,7 @@ MUST_BE = {
     "constraints": "constraints must be a list of rules, each a text.",
     "release": "release must be a mapping of texts, as in {title: ..., valid_until: 2030-12-31}.",
     "publish": "publish must be a list of measures, or the word exact for all of them.",
+    "accept": "accept must be a list of columns, as in [weight, region].",
     "output": "output must be a mapping, as in {format: csv}.",
     "exact": "exact must be true or false.",
     "block_size": "block_size must be a whole number of at least 10,000.",
@@ -88,7 +89,7 @@ def _mistakes(problem: Mapping[str, Any], sections: Collection[str]) -> Iterator
         yield place, _of_key(section, problem)
     elif section == "for":
         yield place, unknown("value of for", problem["input"], list(CONTEXTS))
-    elif len(place) == 1 or section == "publish":
+    elif len(place) == 1 or section in ("publish", "accept"):
         yield (section,), MUST_BE.get(section, f"the section '{section}' must be a list.")
     else:
         for inner, sentence in getattr(error, "mistakes", ()) or [((), str(error))]:

@@ -27,21 +27,23 @@ from annotated_types import Ge
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
 
+from shoal.plan.columns_named import misnamed
 from shoal.plan.context import CONTEXTS, ContextName
 from shoal.plan.files import with_files
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words, mistakes_of
 from shoal.plan.named import NamedBy, read_method, read_requirement, read_step
 from shoal.plan.sections import About, EditRules, Exploration, LedgerRules, Output
+from shoal.plan.spelled_out import SECTIONS, SETTINGS, sections_of
 from shoal.plan.steps import Step
 from shoal.privacy.base import ClassModel, PrivacyModel, hardest, reading_of
 from shoal.privacy.gate import Gate, with_reading
 from shoal.privacy.of_units import with_unit
 from shoal.table.records import MissingCells
-from shoal.table.schema import ALL_OTHERS, Column, Policy, Schema
+from shoal.table.schema import ALL_OTHERS, Policy, Schema
 from shoal.table.variable import Variable
-from shoal.vocabulary.errors import Mistake, PlanError, plural, unknown
-from shoal.vocabulary.registry import Spec, registered, spec_of
+from shoal.vocabulary.errors import PlanError, plural, unknown
+from shoal.vocabulary.registry import Spec, registered
 
 SMALLEST_BLOCK = 10_000
 """Fewest records of a block.
@@ -98,6 +100,9 @@ class Plan:
         Measures of risk and utility to take in addition to those that every release reports.
     edit_rules
         Edit rules that every record of the release must satisfy.
+    accept
+        Unchanged columns that no requirement covers and that may single people out, alone and with each other: the
+        author of the plan answers for it. Without it such a release stops (`shoal.release.singled_out`).
     output
         Format and order of the release.
     about
@@ -131,6 +136,7 @@ class Plan:
     edit_rules: Annotated[EditRules, Field(alias="constraints"), _empty(EditRules)] = field(default_factory=EditRules)
     about: Annotated[About, Field(alias="release"), _empty(About)] = field(default_factory=About)
     publish: tuple[str, ...] | Literal["exact"] = ()
+    accept: Annotated[tuple[str, ...], _empty(tuple)] = ()
     output: Annotated[Output, _empty(Output)] = field(default_factory=Output)
     explore: Exploration | None = None
     context: Annotated[ContextName | None, Field(alias="for")] = None
@@ -150,7 +156,7 @@ class Plan:
             if name not in measures:
                 sentence = f"publish: {unknown('measure', name, measures)}"
                 raise PlanError(sentence, [(("publish", number), sentence)])
-        if mistakes := [*self._no_identifiers(), *self._of_ledger()]:
+        if mistakes := list(misnamed(self)):
             raise PlanError(" ".join(sentence for _, sentence in mistakes), mistakes)
         others = self.schema.all_others
         if self.schema.names("quasi-identifier") or (others is not None and others.role == "quasi-identifier"):
@@ -174,31 +180,6 @@ class Plan:
             return step
         counted = tuple(with_unit(model, self.schema, for_step=True) for model in required)
         return step if counted == required else replace(step, method=replace(step.method, requirements=counted))
-
-    def _no_identifiers(self) -> Iterator[Mistake]:
-        """Mistakes of naming a column as a unit to count or group by that has no role identifier."""
-        named = [("requirements", number, name) for number, m in enumerate(self.requirements) for name in m.identifiers]
-        named += [("steps", number, name) for number, step in enumerate(self.steps) for name in step.identifiers]
-        others = self.schema.all_others
-        for section, number, name in named:
-            column = self.schema.columns.get(name, others)
-            if column is None or column.role != "identifier":
-                sentence = (
-                    f"{section} {number + 1}: unit must be record, person, household or a column with the role "
-                    f"identifier; '{name}' is none. Give it that role, or name another."
-                )
-                yield ((section, number, "unit"), sentence)
-
-    def _of_ledger(self) -> Iterator[Mistake]:
-        """Mistakes of naming columns for the ledger that the plan lacks, or that would be released."""
-        named = {} if self.ledger is None else {"key": self.ledger.key, "left": self.ledger.left}
-        others = self.schema.all_others
-        for key, name in named.items():
-            column = None if name is None else self.schema.columns.get(name, others)
-            if name is not None and (column is None or (key == "left" and column.role != "identifier")):
-                must = "one of the plan's columns" if column is None else "an identifier, so that it is never released"
-                sentence = f"ledger: {key} must be {must}; '{name}' is none."
-                yield (("ledger", key), sentence)
 
     def __repr__(self) -> str:
         steps = ", ".join(step.name for step in self.steps) or "none"
@@ -375,48 +356,11 @@ class Plan:
 
     def as_mapping(self) -> Spec:
         """The sections from which `Plan.of` makes the same plan again, with defaults spelled out."""
-        sections = {
-            "columns": {name: _described(column) for name, column in self.schema.root.items()},
-            "steps": [step.as_mapping() for step in self.steps],
-            "requirements": [_keyed(model) for model in self.requirements],
-            "measures": [_keyed(measure) for measure in self.measures],
-            "constraints": self.edit_rules.model_dump(mode="json") if self.constraints else {},
-            "release": self.about.as_mapping(),
-            "publish": list(self.publish) if isinstance(self.publish, tuple) else self.publish,
-            "output": self.output.model_dump(),
-            "explore": plain(self.explore.model_dump()) if self.explore else {},
-            "ledger": plain(self.ledger.model_dump(exclude_defaults=True)) if self.ledger else {},
-        }
-        sections = {name: content for name, content in sections.items() if content or name not in OPTIONAL}
-        chosen = {"for": self.context, "exact": self.exact, "block_size": self.block_size}
-        return sections | {name: value for name, value in chosen.items() if value is not None}
+        return sections_of(self)
 
     def as_yaml(self) -> str:
         """The plan as a file."""
         return dump_yaml(self.as_mapping())
-
-
-OPTIONAL = ("measures", "constraints", "release", "publish", "explore", "ledger")
-"""Sections that are left out where they are empty."""
-
-SECTIONS = ("columns", "steps", "requirements", "output", *OPTIONAL)
-SETTINGS = ("for", "exact", "block_size")
-
-
-def _described(column: Column) -> Spec:
-    content = column.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})
-    hierarchy = column.hierarchy
-    if hierarchy is None:
-        return content
-    inline = hierarchy if isinstance(hierarchy, (str, dict)) else {"paths": [list(path) for path in hierarchy.paths]}
-    return {**content, "hierarchy": inline}
-
-
-def _keyed(method: Any) -> Spec:
-    if isinstance(method, Gate):
-        return {**_keyed(method.measure), **method.as_mapping()}
-    spec = spec_of(method)
-    return {method.method_kind: spec.pop("method"), **spec}
 
 
 @cache

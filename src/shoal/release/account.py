@@ -105,9 +105,9 @@ def shared_account(
     """
     original, released, place = tables
     keys = released.quasi_identifiers
-    changed = touched(plan, steps)
-    untouched = tuple(name for name in released.names() if name not in changed)
+    untouched = left_alone(plan, steps, released)
     same = tuple(unchanged(original, released, place))
+    accepted = tuple(name for name in plan.accept if name in released)
     moving_gaps = [a for a in steps if a.place is None or not plan.steps[a.place].leaves_gaps]
     return Account(
         steps=steps,
@@ -120,6 +120,7 @@ def shared_account(
         not_released=tuple(name for name in plan.schema.columns if name not in released),
         untouched=untouched,
         unchanged=same,
+        accepted=accepted,
         missing=missing,
         before=(),
         versions=versions_of((*PACKAGES, *packages, *load())),
@@ -128,7 +129,7 @@ def shared_account(
         exact=exact,
         singled_out=tuple(
             SingledOut(columns=names, alone=alone_by(names, ()), beside_keys=alone_by(names, keys))
-            for names in sets_unchanged(untouched, same)
+            for names in sets_unchanged(untouched, same, accepted)
         ),
         proved=any(model.protects for model in plan.requirements),
         own_gaps=tuple(name for name in released.names() if name not in touched(plan, moving_gaps)),
@@ -210,12 +211,12 @@ def alone(released: Records, names: Sequence[str], beside: Sequence[str] = ()) -
 
 
 def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Each unchanged column, and all of them together: as the plan shows, and as this table shows.
+    """Each unchanged or accepted column, and all of each kind together.
 
     Parameters
     ----------
     columns
-        Columns that the plan leaves alone, and columns whose cells turned out the same.
+        Columns that the plan leaves alone, columns whose cells turned out the same, and columns that the plan accepts.
     """
     singles = dict.fromkeys((name,) for names in columns for name in names)
     return list(singles | dict.fromkeys(tuple(names) for names in columns if len(names) > 1))
@@ -361,6 +362,12 @@ def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
     touched |= {name for name, column in schema.columns.items() if column.missing in ("impute", "category")}
     touched |= {name for rule in plan.constraints for name in schema.columns if name in rule}
     return touched | set(schema.names(*UNITS))
+
+
+def left_alone(plan: Plan, accounts: Iterable[StepAccount], released: Records) -> tuple[str, ...]:
+    """Released columns that the plan does not touch."""
+    changed = touched(plan, accounts)
+    return tuple(name for name in released.names() if name not in changed)
 
 
 def unchanged(original: Records, released: Records, place: Longs) -> Iterator[str]:

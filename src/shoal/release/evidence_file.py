@@ -91,7 +91,11 @@ def public_evidence(
     ]
     return _evidence(
         release,
-        singled_out=[single for single in account.singled_out if set(single.columns) <= set(account.untouched)],
+        singled_out=[
+            single
+            for single in account.singled_out
+            if any(set(single.columns) <= set(public) for public in (account.untouched, account.accepted))
+        ],
         of_the_original=" ".join([NOT_AT_ALL if bought else IN_BANDS, *_chosen(account)]),
         of_records=[] if bought else release.evidence.public_of_records(),
         requirements=[_public_requirement(verdict, shown) for verdict in verdicts],
@@ -195,6 +199,8 @@ def _evidence(
         "sha256": dict(files or {}),
         "private": private,
     }
+    if account.accepted:
+        content["accepted"] = list(account.accepted)
     return cast(EvidenceFile, as_json(content))
 
 
@@ -262,6 +268,7 @@ def left_as_they_came(release: Release) -> Unchanged:
     return {
         "records": release.records,
         "left as they came": list(account.unchanged),
+        "accepted": list(account.accepted),
         "singled out": [_singled_out(single) for single in account.singled_out],
     }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
+from shoal.plan.guess import known_by
 from shoal.plan.publication import hidden_in_parts, public_rule, public_schema
 from shoal.privacy.base import ClassModel
 from shoal.proof.given_away import refuse_given_away
@@ -22,14 +24,17 @@ from shoal.release import Account, LargeRelease, require
 from shoal.release.account import (
     column_account,
     counted_column,
+    left_alone,
     level,
     record_of,
     reported_models,
     shared_account,
     stands_for_nobody,
+    unchanged,
 )
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.release.publish import publish, write_evidence, write_record
+from shoal.release.singled_out import refuse_singled_out
 from shoal.report.evidence import Reached
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.run.carry_out import MEASURES, k_asked, of_records, pair_of, taken_by
@@ -99,6 +104,7 @@ def write_release(
     names = tuple(column.identifier for column in repeated)
     verdicts = [of_records(model, verdict, names) for model, verdict in zip(models, verdicts, strict=True)]
     sample = _sample(done, judged)
+    _refuse_singled_out(done, sample, judged, written)
     findings = _findings(done, sample, figures)
     evidence = Evidence(verdicts=tuple(verdicts), findings=findings, of_records=repeated)
     withheld = _withheld(done, plan, written)
@@ -220,6 +226,25 @@ def _sample(done: LargeOutcome, judged: Judged) -> SampleOfClasses:
     )
 
 
+def _refuse_singled_out(done: LargeOutcome, sample: SampleOfClasses, judged: Judged, written: Stage) -> None:
+    """Refuse a release in which nobody answers for unchanged columns that single people out.
+
+    Words and values of confidential columns are those of the plan and of the first part.
+    """
+    plan = done.plan
+    same = unchanged(sample.original, sample.released, sample.tables.pairing)
+    given = Table(
+        frame=frame_of(done.before.parts[:1]), labels={n: c.label for n, c in plan.schema.columns.items() if c.label}
+    )
+    refuse_singled_out(
+        plan,
+        (*left_alone(plan, done.accounts, sample.released), *same),
+        partial(known_by, given),
+        written.records,
+        judged.table.uniques,
+    )
+
+
 def _findings(done: LargeOutcome, sample: SampleOfClasses, figures: Sequence[Finding]) -> tuple[Finding, ...]:
     """Class-based figures of the whole release, all others on the sample, in the order of a release in memory."""
     whole = iter(figures)
@@ -278,7 +303,7 @@ def _account(
             if sample.complete
             else column_account(plan, sample.original, sample.released[name], withheld)
         ),
-        alone_by=lambda names, beside: judged.table.alone(tuple(dict.fromkeys((*beside, *names)))),
+        alone_by=lambda names, beside: judged.table.uniques(tuple(dict.fromkeys((*beside, *names))))[0],
         packages=("duckdb", "pyarrow"),
     )
     if not judged.whole.schema.names("quasi-identifier"):

@@ -110,8 +110,10 @@ class Account:
         Measures whose exact figures are published.
     proved
         True if something protects the release: a requirement that was proved, or differential privacy on every column.
+    accepted
+        Released columns for which the plan answers though they single people out.
     singled_out
-        Numbers of records that each of the unchanged columns singles out, and all of them together.
+        Numbers of records that each of the unchanged and accepted columns singles out, and all of each kind together.
     odd_values
         For each released column, counts of numbers that no original record could have, by reason; private.
     before
@@ -146,6 +148,7 @@ class Account:
     own_gaps: tuple[str, ...] = ()
     exact: tuple[str, ...] = ()
     proved: bool = True
+    accepted: tuple[str, ...] = ()
     singled_out: tuple[SingledOut, ...] = ()
     odd_values: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     classes: tuple[ClassProfile, ...] = ()

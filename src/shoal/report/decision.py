@@ -29,7 +29,7 @@ from shoal.report.headlines import (
     main_measure,
     measured,
 )
-from shoal.report.unchanged import left_unchanged, most_singled_out, unchanged_columns
+from shoal.report.unchanged import accepted_columns, left_unchanged, most_singled_out, unchanged_columns
 
 Status = Literal["good", "open", "bad"]
 
@@ -95,8 +95,9 @@ def _judged(
     """The status, the heading, and the points by label."""
     of_records = [repeated["sentence"] for repeated in content["of records"]]
     of_context = [content["context"]] if content["context"] else []
+    left = left_unchanged(content)
     beside: list[tuple[str, Sequence[str]]] = [
-        ("Leaves unchanged", [line] if (line := unchanged_columns(left_unchanged(content))) else []),
+        ("Leaves unchanged", [line for line in (unchanged_columns(left), accepted_columns(left)) if line]),
         ("An intruder", _of_intruders(content)),
         ("Lost", _lost(content)),
     ]

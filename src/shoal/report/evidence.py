@@ -215,7 +215,10 @@ SingledOutBy = TypedDict("SingledOutBy", {"columns": list[str], "alone": int, "b
 """Records that are unique on some unchanged columns, and on these and the quasi-identifiers."""
 
 
-Unchanged = TypedDict("Unchanged", {"records": int, "left as they came": list[str], "singled out": list[SingledOutBy]})
+Unchanged = TypedDict(
+    "Unchanged",
+    {"records": int, "left as they came": list[str], "accepted": list[str], "singled out": list[SingledOutBy]},
+)
 """The unchanged columns of a release, and the records that they single out."""
 
 
@@ -316,6 +319,7 @@ EvidenceFile = TypedDict(
         "sha256": dict[str, str],
         "private": Private | None,
         "approval": NotRequired[Approval],
+        "accepted": NotRequired[list[str]],
     },
 )
 with_config(CLOSED)(EvidenceFile)

@@ -19,13 +19,25 @@ def left_unchanged(content: EvidenceFile) -> Unchanged:
     return {
         "records": content["records"],
         "left as they came": private["released unchanged"] if private else content["left as they came"],
+        "accepted": content.get("accepted", []),
         "singled out": content["singled out"],
     }
 
 
 def unchanged_sentence(content: Unchanged) -> str:
-    """A sentence or two on the unchanged columns; empty if there are none."""
-    return f"Leaves unchanged: {sentence}" if (sentence := unchanged_columns(content)) else ""
+    """Sentences on the unchanged columns, and on those that the plan accepts; empty if there are none."""
+    left = unchanged_columns(content)
+    return " ".join(filter(None, [left and f"Leaves unchanged: {left}", accepted_columns(content)]))
+
+
+def accepted_columns(content: Unchanged) -> str:
+    """A sentence on the columns for which the plan answers, with the records they single out; empty if none."""
+    if not (names := content["accepted"]):
+        return ""
+    alone = next(c["alone"] for c in content["singled out"] if set(c["columns"]) == set(names))
+    share = f"{alone:,} of {content['records']:,} records ({100 * alone / content['records']:.1f} %)"
+    verb = "singles" if len(names) == 1 else "together single"
+    return f"Accepted by the plan: {', '.join(names)}, which {verb} out {share}."
 
 
 def unchanged_columns(content: Unchanged) -> str:
@@ -55,9 +67,11 @@ def unchanged_columns(content: Unchanged) -> str:
 def most_singled_out(content: EvidenceFile) -> str:
     """A clause on the unchanged columns that single out most records, if these are too many to ignore.
 
-    Columns that are all quasi-identifiers are left out: requirements are about these.
+    Columns that are all quasi-identifiers or accepted are left out: requirements are about these, and the plan answers
+    for those.
     """
     keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
+    keys |= set(content.get("accepted", []))
     open_to_all = [counted for counted in content["singled out"] if not keys.issuperset(counted["columns"])]
     worst = max(open_to_all, key=lambda counted: (counted["alone"], -len(counted["columns"])), default=None)
     if worst is None or worst["alone"] <= TOLERATED * content["records"]:

@@ -383,12 +383,11 @@ class Studio:
     def _levels(self) -> Answer:
         """The columns that others may know, with their levels."""
         columns = self.plan.tree.get("columns", {})
-        levels = {}
-        for name, role in names_in(self.plan.tree):
-            if role == "quasi-identifier":
-                column = columns.get(name)
-                levels[name] = column.get("level") if isinstance(column, Mapping) else None
-        return levels
+        return {
+            name: column.get("level") if isinstance(column := columns.get(name), Mapping) else None
+            for name, role in names_in(self.plan.tree)
+            if role == "quasi-identifier"
+        }
 
 
 def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:

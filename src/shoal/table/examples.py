@@ -52,9 +52,13 @@ PLAN: Spec = {
     "requirements": [{"privacy": "k-anonymity", "k": 5}],
     "measures": [{"risk": "distance-linkage"}],
     "constraints": ["room + drugs + procedures == charge"],
+    "accept": ["los", "room", "drugs", "procedures", "payer"],
     "output": {"format": "csv"},
 }
-"""A plan for the example: 5-anonymity over age, sex, area and day of admission."""
+"""A plan for the example: 5-anonymity over age, sex, area and day of admission.
+
+It accepts that the stay and its charges leave unchanged, since nobody outside the hospital knows them.
+"""
 
 
 def example(name: str = "hospital", n: int = 1000, seed: int = 0) -> pl.DataFrame:

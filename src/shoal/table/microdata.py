@@ -73,7 +73,7 @@ class Microdata:
         DataError
             If the table is of no known kind, or has two columns of one name.
         """
-        frame, kind = _eager(table)
+        frame, kind = eager(table)
         described = Schema.of(schema).covering(frame.columns)
         described.check_covers(frame.columns)
         return cls(frame=frame, schema=described, folder=Path(folder), kind=kind, value_labels=dict(value_labels or {}))
@@ -92,7 +92,7 @@ class Microdata:
         spellings
             For columns whose values have several spellings: shape (n,), the number of each cell's spelling.
         """
-        frame, kind = _eager(table)
+        frame, kind = eager(table)
         described = Schema.of(schema).covering(frame.columns)
         if unclassified := [name for name in frame.columns if name not in described.columns]:
             raise SchemaError(f"The released table has columns that the plan does not know: {quoted(unclassified)}.")
@@ -217,7 +217,7 @@ def as_records(
         return _add_confidential(x, confidential)
     if isinstance(x, (np.ndarray, list, tuple)):
         return _add_confidential(Records.from_array(x, standardise), confidential)
-    frame, _ = _eager(x)
+    frame, _ = eager(x)
     named = _as_names(confidential) if confidential is not None else ()
     described = {
         name: {"role": "confidential" if name in named else "quasi-identifier", "scale": standardise}
@@ -264,7 +264,7 @@ def _add_confidential(records: Records, confidential: Any) -> Records:
         values = values[:, None] if values.ndim == 1 else values
         columns = {f"confidential{j}": values[:, j] for j in range(values.shape[1])}
     else:
-        frame, _ = _eager(confidential)
+        frame, _ = eager(confidential)
         columns = {name: frame[name].to_numpy() for name in frame.columns}
     if any(len(v) != len(records) for v in columns.values()):
         raise DataError(f"confidential must have {len(records):,} records, as many as the table.")
@@ -286,7 +286,7 @@ def _bare(name: str, values: Any) -> Variable:
     )
 
 
-def _eager(table: Any) -> tuple[nw.DataFrame[Any], FrameKind]:
+def eager(table: Any) -> tuple[nw.DataFrame[Any], FrameKind]:
     """The table with its cells in memory, and its original kind."""
     if type(table).__module__.startswith("narwhals") and hasattr(table, "to_native"):
         table = table.to_native()

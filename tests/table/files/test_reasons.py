@@ -18,6 +18,7 @@ AGE = [97.0 if i % 8 == 0 else 20.0 + 10 * (i % 3) for i in range(N)]
 LETTER = {97.0: "a", 98.0: "b"}
 PLAN: dict[str, Any] = {
     "columns": {"pay": "other", "age": {"role": "quasi-identifier", "missing": "keep"}, "n": "other"},
+    "accept": ["pay", "n"],
     "requirements": [{"privacy": "k-anonymity", "k": 5}],
 }
 LABELS = {97.0: "refused", 98.0: "does not know"}

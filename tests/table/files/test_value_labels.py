@@ -97,7 +97,7 @@ def test_labels_of_text_stay_in_spss_and_are_left_out_by_stata(tmp_path: Path) -
 
 
 def released(table: Table, ending: str, out: Path, columns: dict[str, Any], **sections: Any) -> Table:
-    plan = {"columns": {**COLUMNS, **columns}, "output": {"format": ending}, **sections}
+    plan = {"columns": {**COLUMNS, **columns}, "accept": list(COLUMNS), "output": {"format": ending}, **sections}
     folder = shoal.protect(table, plan, seed=1).write(out, labels=table, unproved=True)
     if "requirements" in plan:
         assert shoal.audit(folder / "release" / f"data.{ending}", plan).holds

@@ -32,6 +32,11 @@ DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 SECRET = re.compile(r"pass(word|wd|phrase)?|pwd|secret|token|odbc_connect", re.IGNORECASE)
 """Names of query settings of an address that are, or hold, a password with any driver."""
 
+DUCKDB = "duckdb:///"
+"""Beginning of the address of a DuckDB file, which is followed by its path."""
+
+NO_TABLE = "The query of the {} gives no table. Give a SELECT, or the name of a table."
+
 ADDRESS = re.compile(r"[a-z][a-z0-9]*(\+[a-z0-9_]+)?://", re.IGNORECASE)
 LIKE_ADDRESS = re.compile(r"[a-z][a-z0-9+._-]+:/", re.IGNORECASE)  # C:/ is a drive
 NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
@@ -62,6 +67,8 @@ class Database:
 
         from shoal.table.files.table import Table
 
+        if self.address.startswith(DUCKDB):
+            return Table(frame=_plain(self._of_duckdb()), described=self.name)
         sql = _sqlalchemy()
         engine = sql.create_engine(_with_password(sql, self.address), poolclass=sql.pool.NullPool)
         try:
@@ -80,10 +87,35 @@ class Database:
             ) from None
         return Table(frame=_plain(frame), described=self.name)
 
+    def _of_duckdb(self) -> "pl.DataFrame":
+        """The rows of a DuckDB file, which is opened for reading only."""
+        try:
+            duckdb = import_module("duckdb")
+            import_module("pyarrow")  # what comes out of DuckDB is Arrow
+        except ImportError:
+            raise MissingDependency("Reading a DuckDB file", "duckdb", "duckdb") from None
+        path = self.address.removeprefix(DUCKDB)
+        if not Path(path).is_file():
+            raise FileError(
+                f"There is no DuckDB file '{printable(path)}'. An address is like {DUCKDB}folder/name.duckdb."
+            )
+        try:
+            with duckdb.connect(path, read_only=True) as connection:
+                rows = connection.sql(_select(self.query))
+                if rows is None:
+                    raise FileError(NO_TABLE.format(self.name))
+                frame: pl.DataFrame = rows.pl()
+        except duckdb.Error as error:
+            raise FileError(
+                f"The {self.name} does not answer the query ({type(error).__name__}). Check the names in it, and that "
+                f"no other program has the file open for writing."
+            ) from None
+        return frame
+
     def _check_rows(self, connection: Any, cursor: Any, *_: Any) -> None:
         """Refuse a statement that returns no rows; it is not committed, so it has no effect."""
         if cursor.description is None:
-            raise FileError(f"The query of the {self.name} gives no table. Give a SELECT, or the name of a table.")
+            raise FileError(NO_TABLE.format(self.name))
 
 
 def like_address(text: str) -> bool:
@@ -122,7 +154,7 @@ def _with_password(sql: Any, address: str) -> Any:
     except sql.exc.NoSuchModuleError:
         raise FileError(
             f"There is no kind of database '{printable(url.drivername)}'. An address begins as in SQLAlchemy: "
-            f"postgresql://, sqlite://, mysql://, oracle://, mssql+pyodbc://, duckdb://."
+            f"postgresql://, sqlite://, mysql://, oracle://, mssql+pyodbc://, {DUCKDB}."
         ) from None
     except ImportError as absent:
         if url.drivername == DRIVERS["postgresql"]:
@@ -138,6 +170,11 @@ def _password() -> str:
     if file := os.environ.get(PASSWORD_FILE):
         return read_text(Path(file), "Password file", largest=LARGEST_PASSWORD).partition("\n")[0]
     return os.environ.get(PASSWORD, "")
+
+
+def _select(query: str) -> str:
+    """The query itself; for the name of a table, a SELECT of all its columns."""
+    return f"FROM {query}" if NAME.fullmatch(query) else query
 
 
 def _statement(sql: Any, query: str) -> Any:

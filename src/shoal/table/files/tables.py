@@ -59,6 +59,7 @@ def read_table(
     encoding: str | None = None,
     decimal: str = ".",
     sheet: str | None = None,
+    absent: str | None = None,
     judged: bool = False,
 ) -> Table:
     """Read CSV, Parquet, Excel, SPSS, Stata or SAS by the ending of the name.
@@ -73,6 +74,9 @@ def read_table(
         Decimal mark of a text file.
     sheet
         Sheet of an Excel file; by default the first.
+    absent
+        For a folder or pattern: `missing` takes columns that some Parquet files lack as missing there; by default
+        (`refuse`) all files must have the same columns.
     judged
         True if the table is to be judged: its `spellings` then say where the file writes equal cells differently (34
         and 34.0, two codes for missing), and a file with a second table is refused, as is a format that cannot be read
@@ -86,7 +90,8 @@ def read_table(
         If two columns have one name.
     """
     if not Path(path).is_file() and (Path(path).is_dir() or glob.has_magic(str(path))):
-        return _read_together(path, {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}, judged=judged)
+        reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "absent": absent}
+        return _read_together(path, reading, judged=judged)
     path = Path(path)
     _check_file(path)
     refuse_logged(path)

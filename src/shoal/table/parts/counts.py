@@ -91,10 +91,11 @@ class CountedTable:
         order = seen[name].arg_sort()
         return Counted(cells=seen[name][order], counts=numbers["n"][order.to_numpy()], missing=self.lacking[name])
 
-    def alone(self, names: Sequence[str]) -> int:
-        """Records that no other one agrees with in some columns."""
+    def uniques(self, names: Sequence[str]) -> tuple[int, int]:
+        """Numbers of records that no other one agrees with in some columns, and of their classes."""
         groups = f"FROM {TABLE} SELECT count(*) AS n GROUP BY {', '.join(self.agreeing(names))}"
-        return int(self.connection.sql(f"FROM ({groups}) SELECT count(*) WHERE n = 1").fetchall()[0][0])
+        alone, every = self.connection.sql(f"FROM ({groups}) SELECT count_if(n = 1), count(*)").fetchall()[0]
+        return int(alone), int(every)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

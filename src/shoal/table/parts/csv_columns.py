@@ -26,6 +26,15 @@ from shoal.vocabulary.errors import DataError, FileError, quoted, refuse_repeate
 
 Result = TypeVar("Result")
 
+LACKING = "is lacking in"
+"""Beginning of the fault of a column that some files lack."""
+
+TAKE_ABSENT = (
+    "Say absent: missing (--absent missing) to take what is lacking as missing, or give all files the same columns."
+)
+ONE_TYPE = "Give all files one type of each column; what is lacking can be taken as missing (--absent missing)."
+NO_ABSENT = "Give all CSV files the same columns, or write them as Parquet, of which columns may be lacking."
+
 IN_PARTS = "CSV files that are read in parts, as those of a folder are,"
 """The subject of what is refused of them and not of one file that is read whole."""
 
@@ -45,12 +54,13 @@ def csv_queries(
         raise FileError(f"{IN_PARTS} must have the decimal mark '.'. Convert them first, or write them as Parquet.")
     mark = reading.get("delimiter") or max(DELIMITERS, key=_first_line(files[0]).count)
     names = _header(files[0], mark)
-    for path in files[1:]:
-        if _header(path, mark) != names:
-            raise FileError(
-                f"File '{path}' has another header than '{files[0]}'. All files must have the same columns."
-            )
     check_names(names)
+    headers = {path: dict.fromkeys(_header(path, mark), "") for path in files}
+    if faults := drifted(headers):
+        clauses = "; ".join(f"{quoted([name])} {fault}" for name, fault in faults.items())
+        raise FileError(f"The {len(files)} files of the table differ in their columns: {clauses}. {NO_ABSENT}")
+    if any(list(header) != list(names) for header in headers.values()):
+        raise FileError(f"The {len(files)} files of the table have their columns in different orders. {NO_ABSENT}")
     try:
         cells, *parts = (
             connection.read_csv(
@@ -83,6 +93,24 @@ def csv_queries(
         _refuse_two_ways(cells, chosen)
         refuse_marks_that_tell(files, names, mark)
     return [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
+
+
+def drifted(types: Mapping[Path, Mapping[str, str]]) -> dict[str, str]:
+    """Columns that some files of a table lack or have with another type, each with what is wrong.
+
+    `types`: the types of each file's columns.
+    """
+    names = dict.fromkeys(name for columns in types.values() for name in columns)
+    faults = {}
+    for name in names:
+        kinds = sorted({columns[name] for columns in types.values() if name in columns})
+        lacking = [path.name for path, columns in types.items() if name not in columns]
+        if len(kinds) > 1:
+            faults[name] = f"has the types {quoted(kinds)}"
+        elif lacking:
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            faults[name] = f"{LACKING} '{lacking[0]}'{more}"
+    return faults
 
 
 def _refuse_two_ways(cells: Any, chosen: Sequence[str]) -> None:

@@ -87,21 +87,21 @@ class Chunk:
         return pl.concat(pl.DataFrame(table) for table in tables)
 
 
-def chunks_of(files: Sequence[Path], options: str, cells: str, size: int) -> tuple[Chunk, ...]:
-    """The chunks of some files of one table, each of `size` records but the last."""
+def chunks_of(files: Sequence[Path], options: str, cells: Sequence[str], size: int) -> tuple[Chunk, ...]:
+    """The chunks of some files of one table, each of `size` records but the last; `cells`: columns read of a file."""
     return tuple(
         Chunk(number=number, rows=rows) for number, rows in enumerate(_ranges(files, options, cells, size)) if rows
     )
 
 
-def _ranges(files: Sequence[Path], options: str, cells: str, size: int) -> Iterator[tuple[Rows, ...]]:
+def _ranges(files: Sequence[Path], options: str, cells: Sequence[str], size: int) -> Iterator[tuple[Rows, ...]]:
     waiting: list[Rows] = []
     missing = size
-    for path in files:
+    for path, chosen in zip(files, cells, strict=True):
         low, end = 0, rows_in(path)
         while low < end:
             high = min(low + missing, end)
-            waiting.append(Rows(path=path, options=options, cells=cells, low=low, high=high))
+            waiting.append(Rows(path=path, options=options, cells=chosen, low=low, high=high))
             missing -= high - low
             low = high
             if not missing:

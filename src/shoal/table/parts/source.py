@@ -12,16 +12,30 @@ import polars as pl
 from shoal.table.files.folders import files_of, kind_of
 from shoal.table.files.table import too_many_digits
 from shoal.table.frames import plain_types
-from shoal.table.parts.csv_columns import check_names, csv_queries, literal, name_in_sql, text_in_sql
+from shoal.table.parts.csv_columns import (
+    LACKING,
+    ONE_TYPE,
+    TAKE_ABSENT,
+    check_names,
+    csv_queries,
+    drifted,
+    literal,
+    name_in_sql,
+    text_in_sql,
+)
 from shoal.table.parts.csv_quotes import IN_MEMORY
 from shoal.table.parts.engine import Engine
 from shoal.table.parts.row_ranges import NUMBER, Chunk, chunks_of, looked_at
-from shoal.vocabulary.errors import DataError, FileError, plural, quoted
+from shoal.vocabulary.errors import DataError, FileError, ParameterError, plural, quoted
 
 Seen = TypeVar("Seen")
 
 CHUNK = 500_000
 """Records of a chunk. Sums are taken by chunks, so this is a part of what a result is, not a setting."""
+
+
+ABSENT = ("refuse", "missing")
+"""Treatments of columns that some files of a table lack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +94,8 @@ class Source:
         Parameters
         ----------
         reading
-            For text files: `delimiter`, `decimal` and `encoding` as for `shoal.read`.
+            For text files: `delimiter`, `decimal` and `encoding` as for `shoal.read`; and `absent`: `missing` takes
+            columns that some files lack as missing there, where they are refused otherwise.
         judged
             Whether the table is to be judged: cells that a text file writes differently must then stay different.
 
@@ -92,13 +107,15 @@ class Source:
         if not isinstance(data, (str, Path)):
             return cls(name="the relation", connection=connection, query=data, parts=(data,))
         files = files_of(data)
-        state = tuple(SourceFile.of(path) for path in files)
+        state, absent = tuple(SourceFile.of(path) for path in files), (reading or {}).get("absent") or "refuse"
+        if absent not in ABSENT:
+            raise ParameterError(f"absent must be {' or '.join(ABSENT)}; got {absent!r}.")
         text = kind_of(files[0]) != "parquet"
         ranges: Iterable[Chunk] = ()
         if text:
             query, *parts = csv_queries(connection, files, reading or {}, hive=_hive(data), judged=judged)
         else:
-            _check_parquet(files, judged=judged)
+            _check_parquet(files, judged=judged, absent=absent)
             query, parts, ranges = _parquet_queries(connection, files, hive=_hive(data))
         return cls(
             name=str(data),
@@ -190,27 +207,36 @@ def _hive(data: str | Path) -> bool:
 
 def _parquet_queries(connection: Any, files: list[Path], *, hive: bool) -> tuple[Any, list[Any], Iterable[Chunk]]:
     """A relation of all files, one of each, and chunks: names of folders are text until all have the same type."""
-    query = connection.read_parquet([literal(path) for path in files], hive_partitioning=hive)
+    query = connection.read_parquet([literal(path) for path in files], hive_partitioning=hive, union_by_name=True)
     check_names(query.columns)
-    cells = ", ".join(f"CAST({name_in_sql(n)} AS {t}) AS {name_in_sql(n)}" for n, t in zip(query.columns, query.types))
+    types = dict(zip(query.columns, query.types))
     options = f"hive_partitioning = {hive}, hive_types_autocast = FALSE"
-    sources = [f"read_parquet({text_in_sql(literal(path))}, {options})" for path in files]
-    ranges = () if NUMBER in map(str.lower, query.columns) else chunks_of(files, options, cells, CHUNK)
-    return query, [connection.sql(f"FROM {source} SELECT {cells}") for source in sources], ranges
+    sources = [connection.sql(f"FROM read_parquet({text_in_sql(literal(path))}, {options})") for path in files]
+    cells = [
+        ", ".join(
+            f"CAST({name_in_sql(n) if n in source.columns else 'NULL'} AS {t}) AS {name_in_sql(n)}"
+            for n, t in types.items()
+        )
+        for source in sources
+    ]
+    ranges = () if NUMBER in map(str.lower, types) else chunks_of(files, options, cells, CHUNK)
+    return query, [source.project(chosen) for source, chosen in zip(sources, cells)], ranges
 
 
-def _check_parquet(files: list[Path], *, judged: bool) -> None:
+def _check_parquet(files: list[Path], *, judged: bool, absent: str) -> None:
     """Refuse files that are no whole Parquet files, have other columns or types than the first, or cells unread here.
 
     Parameters
     ----------
+    absent
+        `missing` if a column may be lacking in some files.
     judged
         Whether the table is to be judged, so that no cell may be read less finely than it is written.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    first = None
+    schemas: dict[Path, Any] = {}
     for path in files:
         try:
             schema = pq.read_schema(path).remove_metadata()
@@ -219,15 +245,8 @@ def _check_parquet(files: list[Path], *, judged: bool) -> None:
             raise FileError(
                 f"File '{path}' is no readable parquet file ({type(error).__name__}). Check that it is whole."
             ) from None
-        if first is None:
-            first = schema
-            check_names(schema.names)
-        if schema != first:
-            names = sorted({f.name for f in set(schema) ^ set(first)})
-            raise FileError(
-                f"File '{path}' has other columns or types than '{files[0]}': {quoted(names) or 'in another order'}. "
-                f"All {plural(len(files), 'file')} of a table must have the same."
-            )
+        check_names(schema.names)
+        schemas[path] = schema
         if long := [field.name for field in schema if pa.types.is_decimal256(field.type)]:
             raise too_many_digits(path, long)
         columns = [stored.column(place) for place in range(len(stored))]
@@ -236,6 +255,28 @@ def _check_parquet(files: list[Path], *, judged: bool) -> None:
                 f"File '{path}' has times to the nanosecond in {quoted(fine)} (INT96), of which microseconds are read; "
                 f"records that differ in the rest would be taken for equal. {IN_MEMORY}"
             )
+    _refuse_drift({path: {f.name: str(f.type) for f in schema} for path, schema in schemas.items()}, absent)
+
+
+def _refuse_drift(types: Mapping[Path, Mapping[str, str]], absent: str) -> None:
+    """Refuse files of one table that differ in columns or types; the message names all of these columns.
+
+    Parameters
+    ----------
+    types
+        The types of each file's columns.
+    absent
+        `missing` if a column may be lacking in some files.
+    """
+    faults = drifted(types)
+    if faults and not (absent == "missing" and all(fault.startswith(LACKING) for fault in faults.values())):
+        clauses = "; ".join(f"{quoted([name])} {fault}" for name, fault in faults.items())
+        way = TAKE_ABSENT if all(fault.startswith(LACKING) for fault in faults.values()) else ONE_TYPE
+        raise FileError(f"The {plural(len(types), 'file')} of the table differ in their columns: {clauses}. {way}")
+    if not faults and len({tuple(columns) for columns in types.values()}) > 1 and absent != "missing":
+        raise FileError(
+            f"The {plural(len(types), 'file')} of the table have their columns in different orders. {TAKE_ABSENT}"
+        )
 
 
 def plain(frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,50 @@
+"""Columns that a plan names outside its columns: as units, for its ledger, and as accepted."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from shoal.vocabulary.errors import Mistake, unknown
+
+if TYPE_CHECKING:
+    from shoal.plan.model import Plan
+
+
+def misnamed(plan: "Plan") -> Iterator[Mistake]:
+    """Mistakes of naming a column that the plan lacks, or that has another role."""
+    yield from _of_units(plan)
+    yield from _of_ledger(plan)
+    yield from _of_accepted(plan)
+
+
+def _of_units(plan: "Plan") -> Iterator[Mistake]:
+    """Mistakes of naming a column as a unit to count or group by that has no role identifier."""
+    named = [("requirements", number, name) for number, m in enumerate(plan.requirements) for name in m.identifiers]
+    named += [("steps", number, name) for number, step in enumerate(plan.steps) for name in step.identifiers]
+    for section, number, name in named:
+        column = plan.schema.columns.get(name, plan.schema.all_others)
+        if column is None or column.role != "identifier":
+            sentence = (
+                f"{section} {number + 1}: unit must be record, person, household or a column with the role identifier; "
+                f"'{name}' is none. Give it that role, or name another."
+            )
+            yield ((section, number, "unit"), sentence)
+
+
+def _of_ledger(plan: "Plan") -> Iterator[Mistake]:
+    """Mistakes of naming columns for the ledger that the plan lacks, or that would be released."""
+    named = {} if plan.ledger is None else {"key": plan.ledger.key, "left": plan.ledger.left}
+    for key, name in named.items():
+        column = None if name is None else plan.schema.columns.get(name, plan.schema.all_others)
+        if name is not None and (column is None or (key == "left" and column.role != "identifier")):
+            must = "one of the plan's columns" if column is None else "an identifier, so that it is never released"
+            yield (("ledger", key), f"ledger: {key} must be {must}; '{name}' is none.")
+
+
+def _of_accepted(plan: "Plan") -> Iterator[Mistake]:
+    """Mistakes of accepting what is no released column."""
+    for number, name in enumerate(plan.accept):
+        column = plan.schema.columns.get(name, plan.schema.all_others)
+        if column is None:
+            yield (("accept", number), f"accept: {unknown('column', name, plan.schema.columns)}")
+        elif column.role == "identifier":
+            yield (("accept", number), f"accept: '{name}' is an identifier and is not released. Take it out.")
