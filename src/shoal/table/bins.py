@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Floats, floats
 from shoal.kernels.elementary import decade, power_of_ten
 from shoal.report.evidence import Bin, Distribution, Spread, TableName
 from shoal.table.hierarchy_builders import number_label
@@ -72,7 +72,7 @@ def _counted(values: Floats, edges: Floats, weights: Floats | None) -> Floats:
     """
     if weights is not None:
         return np.histogram(values, edges, weights=weights)[0]
-    reached = [len(values), *(np.count_nonzero(values >= edge) for edge in edges[1:-1]), 0]
+    reached = floats([len(values), *(int(np.count_nonzero(values >= edge)) for edge in edges[1:-1]), 0])
     return -np.diff(reached)
 
 
