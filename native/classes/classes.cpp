@@ -252,20 +252,6 @@ std::unique_ptr<Digits> reals(const double* values, std::size_t n) {
 }
 
 
-// Calls use(values), of the type that the column has.
-template <class Use>
-auto as_typed(const Column& column, Use use) {
-  const void* data = column.data();
-  if (column.is<double>()) return use(static_cast<const double*>(data));
-  if (column.is<std::int8_t>()) return use(static_cast<const std::int8_t*>(data));
-  if (column.is<std::int16_t>()) return use(static_cast<const std::int16_t*>(data));
-  if (column.is<std::int32_t>()) return use(static_cast<const std::int32_t*>(data));
-  if (column.is<std::uint8_t>()) return use(static_cast<const std::uint8_t*>(data));
-  if (column.is<std::uint16_t>()) return use(static_cast<const std::uint16_t*>(data));
-  if (column.is<std::uint32_t>()) return use(static_cast<const std::uint32_t*>(data));
-  return use(static_cast<const std::int64_t*>(data));
-}
-
 std::unique_ptr<Digits> digits(const double* values, std::size_t n) { return reals(values, n); }
 template <class T>
 std::unique_ptr<Digits> digits(const T* values, std::size_t n) {
@@ -322,51 +308,6 @@ void renumber(Input<std::int32_t, nb::ndim<1>> codes, const Ints& table) {
   for (std::size_t i = 0; i < codes.shape(0); ++i) out[i] = out[i] < 0 ? -1 : table.data()[out[i]];
 }
 
-// The bits by which a cell is compared: all NaNs are one value, and 0 and -0 differ.
-Key bits_of(double value) {
-  Key bits;
-  std::memcpy(&bits, &value, 8);
-  return value == value ? bits : kOneNan;
-}
-template <class T>
-Key bits_of(T value) {
-  return static_cast<Key>(value);
-}
-
-// Cells of one class lie side by side, then in order: one that differs from both neighbours is alone. The classes are
-// small as a rule, so that nothing is hashed and nothing far away is read twice.
-template <class T>
-std::size_t lone(const std::int64_t* ids, std::vector<std::size_t> begin, const T* values, std::size_t n) {
-  std::vector<Key> cells(n);
-  for (std::size_t i = 0; i < n; ++i) cells[begin[static_cast<std::size_t>(ids[i])]++] = bits_of(values[i]);
-  std::size_t count = 0, from = 0;
-  for (const std::size_t end : begin) {  // where a class began, it ends by now
-    std::sort(cells.begin() + static_cast<std::ptrdiff_t>(from), cells.begin() + static_cast<std::ptrdiff_t>(end));
-    for (std::size_t i = from; i < end; ++i)
-      count += (i == from || cells[i] != cells[i - 1]) && (i + 1 == end || cells[i] != cells[i + 1]);
-    from = end;
-  }
-  return count;
-}
-
-constexpr const char* kLoneCells = R"(Number of records whose value no other record of their class has.
-
-Parameters
-----------
-ids
-    Shape (n,); class of each record, counted from 0.
-sizes
-    Shape (C,); records in each class.
-column
-    Shape (n,); compared as `classes` does.)";
-
-std::size_t lone_cells(const Longs& ids, const Longs& sizes, const Column& column) {
-  nb::gil_scoped_release unlocked;
-  std::vector<std::size_t> begin(sizes.shape(0), 0);
-  for (std::size_t c = 1; c < begin.size(); ++c) begin[c] = begin[c - 1] + static_cast<std::size_t>(sizes.data()[c - 1]);
-  return as_typed(column, [&](const auto* values) { return lone(ids.data(), std::move(begin), values, column.shape(0)); });
-}
-
 constexpr const char* kDistinct = R"(Distinct values in ascending order, each record's place among them, and how often each occurs.
 
 Parameters
@@ -411,7 +352,6 @@ static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("classes", &classes, "columns"_a, "n"_a, kClasses);
   m.def("class_sizes", &class_sizes, "columns"_a, "n"_a, "Sizes that `classes` gives, in half the time.");
-  m.def("lone_cells", &lone_cells, "ids"_a, "sizes"_a, "column"_a, kLoneCells);
   m.def("first_rows", &first_rows, "ids"_a, "count"_a,
         "Shape (count,); the row at which each of the numbers 0 to count - 1 first occurs in `ids`, which has them all.");
   m.def("renumber", &renumber, "codes"_a.noconvert(), "table"_a,

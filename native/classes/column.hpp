@@ -21,6 +21,20 @@ class Column : public nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device:
   bool floating() const { return dtype().code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float); }
 };
 
+// Calls use(values), of the type that the column has.
+template <class Use>
+auto as_typed(const Column& column, Use use) {
+  const void* data = column.data();
+  if (column.is<double>()) return use(static_cast<const double*>(data));
+  if (column.is<std::int8_t>()) return use(static_cast<const std::int8_t*>(data));
+  if (column.is<std::int16_t>()) return use(static_cast<const std::int16_t*>(data));
+  if (column.is<std::int32_t>()) return use(static_cast<const std::int32_t*>(data));
+  if (column.is<std::uint8_t>()) return use(static_cast<const std::uint8_t*>(data));
+  if (column.is<std::uint16_t>()) return use(static_cast<const std::uint16_t*>(data));
+  if (column.is<std::uint32_t>()) return use(static_cast<const std::uint32_t*>(data));
+  return use(static_cast<const std::int64_t*>(data));
+}
+
 }  // namespace shoal
 
 namespace nanobind::detail {

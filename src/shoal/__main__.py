@@ -5,6 +5,7 @@ traceback, or be swallowed by an import that catches everything. Until the impor
 so it ends the program there and then.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -23,7 +24,12 @@ def main() -> None:
     supervised(_run, _sweep)
 
 
+COLLECTED = 50_000
+"""Objects made between two looks for garbage: what libraries are loaded into stays, and is a tenth of a small run."""
+
+
 def _run() -> None:
+    gc.set_threshold(COLLECTED)
     from shoal.cli import main as run
 
     try:

@@ -194,6 +194,16 @@ def test_neither_files_nor_workers_enter_a_draw(shuffle: bool, tmp_path: Path) -
     assert len(released) < 120 and sorted(set(homes)) == list(range(1, homes.n_unique() + 1))
 
 
+def test_bounds_too_narrow_are_one_error(tmp_path: Path) -> None:
+    """Of two parts one may hold no value outside them."""
+    frame = pl.DataFrame({"x": np.arange(200.0)})
+    step = {"mask": "noise", "kind": "restricted", "variance": 0.1, "bounds": {"x": [0, 198]}, "columns": ["x"]}
+    plan = Plan.of({"columns": {"x": "quasi-identifier"}, "steps": [step]})
+    whole = outcome(in_memory, frame, plan)
+    assert isinstance(whole, str) and "'x' has values outside its bounds" in whole
+    assert outcome(in_parts, frame, plan, tmp_path / "parts", 2, HERE) == whole
+
+
 def test_averages_have_the_decimals_of_released_records(tmp_path: Path) -> None:
     """Every fifth record is alone of its kind and is dropped; these only have three decimals."""
     alone = np.arange(200) % 5 == 0

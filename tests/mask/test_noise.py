@@ -158,5 +158,5 @@ def test_bad_input_refused():
         shoal.Noise(kind="orthogonal", variance=3)
     with pytest.raises(InputError, match="at least 8 records in every stratum for these columns; got 6"):
         masked(data(6), kind="kim", variance=0.1, exact=True)
-    with pytest.raises(InputError, match="Column 'x0' has 400 values outside its bounds"):
+    with pytest.raises(InputError, match="Column 'x0' has values outside its bounds; widen them"):
         masked(data(), kind="restricted", variance=0.1, bounds={"x0": (0, 1)})

@@ -88,10 +88,14 @@ def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any
     }
     plain = (np.array(-np.inf), np.array(np.inf))
     written = [Decimals.of(column) for column in records.raw().T]
+    drawn = {
+        way: [draw(np.random.default_rng(seed)).records for seed in range(1 if way == "Micro" else 6)]
+        for way, draw in ways.items()
+    }
     for name, (model, repeats) in models.items():
         distinguished = {}
-        for way, draw in ways.items():
-            new = [draw(np.random.default_rng(seed)).records for seed in range(1 if way == "Micro" else repeats)]
+        for way in ways:
+            new = drawn[way][:repeats]
             if name == "tree":
                 new = [
                     r.with_raw(

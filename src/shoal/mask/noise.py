@@ -11,7 +11,7 @@ from shoal.mask.base import Mask
 from shoal.replace._noise.laws import Kind, Law, check_size_of_turn
 from shoal.table.joint_moments import JointMoments
 from shoal.table.prelude import Bools, Floats, Generator, Longs, Progress, Records, StepResult
-from shoal.vocabulary.prelude import DataError, Gt, HoldsCells, ParameterError, Setting, method, plural, quoted
+from shoal.vocabulary.prelude import DataError, Gt, HoldsCells, ParameterError, Setting, method, quoted
 
 
 @method(
@@ -123,7 +123,7 @@ class Noise(Mask):
         self.continuous(records, columns)
         x = records.raw(columns)
         low, high = np.min([m.low for m in moments], axis=0), np.max([m.high for m in moments], axis=0)
-        limits = self._limits(columns, x, low, high)
+        limits = self._limits(columns, low, high)
         masked, some = x.copy(), np.asarray(~np.isnan(x).all(axis=1))
         draws = RecordDraws.of(records.rows, rng)
         for stratum, whole in zip(strata, moments):
@@ -140,18 +140,16 @@ class Noise(Mask):
             return _truncated(x, np.sqrt(self.variance * whole.variances), limits, draws)
         return Law(kind=self.kind, variance=self.variance, exact=self.exact).masked(x, draws, whole)
 
-    def _limits(self, columns: Sequence[str], x: Floats, low: Floats, high: Floats) -> Floats:
-        """Shape (d, 2); the bounds given, or the ends of a column's values."""
+    def _limits(self, columns: Sequence[str], low: Floats, high: Floats) -> Floats:
+        """Shape (d, 2); the bounds given, or the ends of a column's values in the whole table, `low` and `high`."""
         given = self.bounds or {}
         if stray := [name for name in given if name not in columns]:
             raise ParameterError(f"noise: bounds name '{stray[0]}', which is not one of the step's columns.")
         ends = zip(low.tolist(), high.tolist())
         limits = np.array([given.get(name, of_values) for name, of_values in zip(columns, ends)], dtype=np.float64)
         limits = limits.reshape(-1, 2)
-        outside = ((x < limits[:, 0]) | (x > limits[:, 1])).sum(axis=0)
-        for name, count in zip(columns, outside.tolist()):
-            if count:
-                raise DataError(f"Column '{name}' has {plural(count, 'value')} outside its bounds; widen them.")
+        for name in np.array(columns)[(low < limits[:, 0]) | (high > limits[:, 1])]:
+            raise DataError(f"Column '{name}' has values outside its bounds; widen them.")
         return limits
 
 

@@ -133,7 +133,7 @@ async def bring(taker: Worker, pieces: AsyncIterator[bytes]) -> int:
             first = False
         if first:
             await taker.ask("take_piece", parcel=parcel, first=True, piece=b"")
-    except Exception:
+    except Exception:  # whatever ended it, the process keeps no half of a parcel
         if taker.alive:
             await taker.ask("give_up", parcel=parcel)
         raise

@@ -72,8 +72,8 @@ def _counted(values: Floats, edges: Floats, weights: Floats | None) -> Floats:
     """
     if weights is not None:
         return np.histogram(values, edges, weights=weights)[0]
-    reached = [len(values), *(int(np.count_nonzero(values >= edge)) for edge in edges[1:-1]), 0]
-    return -np.diff(floats(reached))
+    reached = floats([len(values), *(int(np.count_nonzero(values >= edge)) for edge in edges[1:-1]), 0])
+    return -np.diff(reached)
 
 
 def _edges(low: float, high: float) -> Floats:
