@@ -187,7 +187,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_ledger_or_the_new_one(tmp_
         path = tmp_path / f"{moment}.ledger"
         if begun:
             enter(path, 1)
-        ends.add(os.waitpid(forked(lambda at=moment, to=path: enter_and_die(to, at)), 0)[1])  # type: ignore[misc]
+        ends.add(os.waitpid(forked(lambda at=moment, to=path: enter_and_die(to, at)), 0)[1])
         assert Ledger(path).faults() == []
         counts.add(len(Ledger(path).rows()) - begun)
         enter(path, 1)
