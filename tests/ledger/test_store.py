@@ -4,10 +4,12 @@ import os
 import signal
 import sqlite3
 import stat
-import subprocess
 import sys
-import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,51 +135,64 @@ def test_a_stolen_ledger_tells_no_value_and_no_member_without_its_key(kept: Ledg
     assert all(int(number).to_bytes(8, "little") in whole for number in an_entry(kept.secret).persons)
 
 
-WRITER = """
-import sys
-sys.path.insert(0, sys.argv[2])
-from pathlib import Path
-from test_store import an_entry
-from shoal.ledger.store import Ledger
-ledger = Ledger(Path(sys.argv[1]))
-print("ready", flush=True)
-for _ in range(int(sys.argv[3])):
-    secret = ledger.secret
-    ledger.append(an_entry(secret, 2000), secret, lambda: None)
-"""
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
-def writer(path: Path, times: int) -> "subprocess.Popen[bytes]":
-    here = str(Path(__file__).parent)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, *sys.path])}
-    command = [sys.executable, "-c", WRITER, str(path), here, str(times)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
-    assert process.stdout is not None
-    with process.stdout as ready:
-        ready.readline()
-    return process
+def forked(work: Callable[[], None]) -> int:
+    """The process that does some work and ends, without the test's own ending."""
+    if process := os.fork():
+        return process
+    with suppress(BaseException):
+        work()
+        os._exit(0)
+    os._exit(1)
 
 
-@pytest.mark.slow
+def enter(path: Path, times: int) -> None:
+    for _ in range(times):
+        secret = Ledger(path).secret
+        Ledger(path).append(an_entry(secret), secret, lambda: None)
+
+
+def enter_and_die(path: Path, moment: int) -> None:
+    """Enter a release, and be killed by the system at the given line of the store that is run."""
+    left = moment
+
+    def line(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal left
+        if Path(frame.f_code.co_filename).name not in ("store.py", "atomic.py"):
+            return None
+        left -= event == "line"
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return line
+
+    sys.settrace(line)
+    enter(path, 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
 def test_writers_at_once_lose_no_row(kept: Ledger) -> None:
-    writers = [writer(kept.path, 8) for _ in range(2)]
-    assert [process.wait(60) for process in writers] == [0, 0]
-    assert (len(kept.rows()), kept.faults()) == (18, [])
+    writers = [forked(lambda: enter(kept.path, 6)) for _ in range(2)]
+    assert [os.waitpid(process, 0)[1] for process in writers] == [0, 0]
+    assert (len(kept.rows()), kept.faults()) == (14, [])
 
 
-@pytest.mark.slow
-def test_a_writer_killed_at_any_moment_leaves_the_old_ledger_or_the_new_one(tmp_path: Path) -> None:
-    """From before the first byte on; the next writer goes on."""
-    path, count = tmp_path / "registry.ledger", 0
-    for moment in range(5):
-        process = writer(path, 1000)
-        time.sleep(0.007 * moment * moment)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_writer_killed_at_any_moment_leaves_the_old_ledger_or_the_new_one(tmp_path: Path, begun: bool) -> None:
+    """At every seventeenth line that an entry runs, from before the ledger's first byte on; the next writer goes on."""
+    ends, counts = set(), set()
+    for moment in range(1, 400, 17):
+        path = tmp_path / f"{moment}.ledger"
+        if begun:
+            enter(path, 1)
+        ends.add(os.waitpid(forked(lambda at=moment, to=path: enter_and_die(to, at)), 0)[1])
         assert Ledger(path).faults() == []
-        assert len(Ledger(path).rows()) >= count
-        count = len(Ledger(path).rows())
-    assert count > 0
-    secret = Ledger(path).secret
-    assert Ledger(path).append(an_entry(secret), secret, lambda: None) == count + 1
-    assert Ledger(path).faults() == []
+        counts.add(len(Ledger(path).rows()) - begun)
+        enter(path, 1)
+        assert Ledger(path).faults() == []
+        if 0 in ends:
+            break  # it was done before
+    assert ends == {signal.SIGKILL, 0}
+    assert counts == {0, 1}

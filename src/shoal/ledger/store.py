@@ -191,7 +191,7 @@ class Ledger:
         judged_again: Callable[[], None],
     ) -> int:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        _new_file(self._beside("key"), secret)
+        self._keep_key(secret)
         if secret != self.secret:
             raise FileError(f"The ledger '{self.path}' was begun by another run meanwhile. Run this one again.")
         with locked(self._beside("key")), self._writing() as connection:
@@ -238,6 +238,13 @@ class Ledger:
         except (ValueError, KeyError, TypeError):
             raise FileError(f"The head of the ledger, '{self._beside('head')}', is damaged.") from None
 
+    def _keep_key(self, secret: bytes) -> None:
+        """Keep the key, unless there is one: whole or not at all, though a process is killed."""
+        with locked(self.path.parent):
+            if not self._beside("key").exists():
+                with atomic_file(self._beside("key"), 0o600) as temporary:
+                    temporary.write_bytes(secret)
+
     def _write_head(self, connection: sqlite3.Connection) -> None:
         number, link = connection.execute("SELECT number, link FROM rows ORDER BY number DESC LIMIT 1").fetchone()
         content = {"number": number, "link": link.hex(), "sha256": sha256_of(self.path)}
@@ -261,7 +268,7 @@ class Ledger:
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """A connection on which a transaction was begun; what is not committed is not kept."""
         if not self.path.exists():
-            _new_file(self.path, b"")
+            _new_file(self.path)
         with closing(sqlite3.connect(str(self.path), timeout=WAIT, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = FULL")
             if not _begun(connection):
@@ -280,18 +287,14 @@ def _begun(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
-def _new_file(path: Path, content: bytes) -> None:
-    """Make a file that only its owner may read, unless another process has just made it."""
+def _new_file(path: Path) -> None:
+    """Make an empty file that only its owner may read, unless another process has just made it."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         return
     except OSError as error:
         raise FileError(f"The ledger '{path}' cannot be written ({error.strerror}). Choose another place.") from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(handle)
 
 
 def _link(before: bytes, row: tuple[Any, ...], secret: bytes) -> bytes:
