@@ -78,7 +78,9 @@ def main() -> None:
                 budgets(x, k)
                 continue
             figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
-            figures.setdefault(name, {})[str(k)] = one = finished(x, k, given.finish)
+            one = finished(x, k, given.finish)
+            by_k = {**figures.get(name, {}), str(k): one}
+            figures[name] = {key: by_k[key] for key in sorted(by_k, key=int)}
             FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
             print(f"  {one}", flush=True)
 
