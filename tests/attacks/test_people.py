@@ -66,17 +66,17 @@ def joined(data: pl.DataFrame, own: list[Any], knowing: Any) -> int:
     if knowing == "all records":
         return min(Counter(tuple(sorted(cells.items())) for cells in persons.values()).values())
     m = 1 if knowing == "one record" else knowing
-    found: Counter[Any] = Counter()
+    groups: Counter[Any] = Counter()
     for cells_of in persons.values():
         every = sorted(cells_of.elements())
-        found.update({some for size in range(1, m + 1) for some in combinations(every, min(size, len(every)))})
-    return min(found.values())
+        groups.update({some for size in range(1, m + 1) for some in combinations(every, min(size, len(every)))})
+    return min(groups.values())
 
 
 def refused(table: pl.DataFrame, plan: dict[str, Any]) -> str:
-    with pytest.raises(Refused) as told:
+    with pytest.raises(Refused) as error:
         shoal.protect(table, plan, seed=1)
-    return str(told.value)
+    return str(error.value)
 
 
 @pytest.mark.parametrize(

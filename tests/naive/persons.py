@@ -33,12 +33,12 @@ def knowledge(records: list[Record], knowing: Knowing) -> Iterator[Counter[Any]]
 
 def candidates(known: Counter[Any], persons: dict[Any, list[Record]], knowing: Knowing) -> list[Any]:
     """The persons of whom this may have been known."""
-    found = []
+    solutions = []
     for person, records in persons.items():
         cells = Counter(record["q"] for record in records)
         if cells == known if knowing == "all records" else known <= cells:
-            found.append(person)
-    return found
+            solutions.append(person)
+    return solutions
 
 
 def fewest(table: Sequence[Record], knowing: Knowing) -> dict[Any, int]:
@@ -58,7 +58,7 @@ def groups(table: Sequence[Record], knowing: Knowing) -> list[dict[Any, list[Any
     """
     persons = persons_of(table)
     sizes = range(1, knowing + 1) if isinstance(knowing, int) else [knowing]
-    seen, found = set(), []
+    seen, solutions = set(), []
     for size in sizes:
         for known in (one for records in persons.values() for one in knowledge(records, size)):
             if (key := tuple(sorted(known.items()))) in seen:
@@ -68,8 +68,8 @@ def groups(table: Sequence[Record], knowing: Knowing) -> list[dict[Any, list[Any
             for person in candidates(known, persons, knowing if knowing == "all records" else size):
                 only = known if knowing in ("one record", 1) else None
                 group[person] = [r["c"] for r in persons[person] if only is None or r["q"] in only]
-            found.append(group)
-    return found
+            solutions.append(group)
+    return solutions
 
 
 def masses(group: dict[Any, list[Any]]) -> dict[Any, Fraction]:

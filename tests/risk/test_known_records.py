@@ -17,7 +17,7 @@ from shoal.table.microdata import Microdata
 ROLES = {"p": "person", "q": {"role": "quasi-identifier", "level": "nominal"}}
 
 
-def found(table: list[dict[str, Any]], roles: dict[str, Any] = ROLES, **given: Any) -> Finding:
+def finding_of(table: list[dict[str, Any]], roles: dict[str, Any] = ROLES, **given: Any) -> Finding:
     records = Microdata.of(pl.DataFrame(table), roles).records
     return shoal.KnownRecords(**given).finding_on(TablePair.of(records, records), np.random.default_rng(0))
 
@@ -27,7 +27,7 @@ def found(table: list[dict[str, Any]], roles: dict[str, Any] = ROLES, **given: A
 )
 def test_as_who_tries_all_sets_finds(table: list[dict[str, Any]]) -> None:
     persons = naive.persons_of(table)
-    by_number = found(table, most=3).details["share singled out"]
+    by_number = finding_of(table, most=3).details["share singled out"]
     for m in (1, 2, 3):
         shares = []
         for own in persons.values():
@@ -40,7 +40,7 @@ def test_as_who_tries_all_sets_finds(table: list[dict[str, Any]]) -> None:
 def test_a_sample_of_sets_with_its_interval() -> None:
     rng = np.random.default_rng(3)
     table = [{"p": int(p), "q": f"q{q}"} for p, q in zip(rng.integers(0, 300, 6_000), rng.integers(0, 130, 6_000))]
-    sampled = found(table, most=3)
+    sampled = finding_of(table, most=3)
     assert sampled.details["sets of records tried"] == 2_000
     persons = naive.persons_of(table)
     counted = {p: Counter(record["q"] for record in own) for p, own in persons.items()}
@@ -56,5 +56,5 @@ def test_a_sample_of_sets_with_its_interval() -> None:
 
 
 def test_without_persons_there_is_no_figure() -> None:
-    finding = found([{"p": 1, "q": "a"}], {**ROLES, "p": "other"})
+    finding = finding_of([{"p": 1, "q": "a"}], {**ROLES, "p": "other"})
     assert finding.value is None and "no column with the role person" in (finding.reason or "")

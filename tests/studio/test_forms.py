@@ -88,10 +88,10 @@ def test_what_a_step_says_beside_its_method_is_offered(offered: dict[str, Any]) 
     assert (by_name["replace"]["control"], by_name["replace"]["of"]) == ("method", "replace")
     assert by_name["columns"]["control"] == by_name["by"]["control"] == "columns"
     assert by_name["small_strata"]["choices"] == ["refuse", "merge"]
-    assert (by_name["unit"]["control"], by_name["unit"]["choices"]) == ("column", ["record", "household"])
+    assert (by_name["unit"]["control"], by_name["unit"]["choices"]) == ("column", ["record", "person", "household"])
     of_model = next(m for m in offered["methods"] if (m["kind"], m["name"]) == ("privacy", "k-anonymity"))
     unit = next(f for f in of_model["fields"] if f["name"] == "unit")
-    assert (unit["control"], unit["choices"], unit["default"]) == ("column", ["record", "household"], "record")
+    assert (unit["control"], unit["choices"], unit["default"]) == ("column", ["record", "person", "household"], None)
 
 
 NEW = '''

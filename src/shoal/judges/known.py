@@ -207,16 +207,16 @@ def _sets(tokens: Longs, units: Longs, numbers: Longs, m: int) -> tuple[Longs, L
     again = (np.diff(profile, prepend=-1) == 0) & (np.diff(token, prepend=-1) == 0)
     ends = np.cumsum(np.bincount(profile))[profile]  # beyond the last record of the profile
     last = np.flatnonzero(~again)
-    keys, found, count = [token[last]], [], 0
+    keys, solutions, count = [token[last]], [], 0
     while len(last):
         sets, sizes = classes(keys, len(last))
-        found.append((sets + count, profile[last]))
+        solutions.append((sets + count, profile[last]))
         count += len(sizes)
-        if len(found) == m:
+        if len(solutions) == m:
             break
         last, before = _longer(last, sets, ends, again)
         keys = [before, token[last]]
-    every = [np.concatenate(part) for part in zip(*found)]
+    every = [np.concatenate(part) for part in zip(*solutions)]
     return every[0], every[1]
 
 

@@ -41,12 +41,12 @@ def person_distances(
     order = np.argsort(groups, kind="stable")
     groups, bins, masses = groups[order], column.bins[rows[order]], in_groups[order]
     step = max(CELLS // width, 1)
-    found = np.empty(count)
+    figures = np.empty(count)
     for low in range(0, count, step):
         some = slice(*np.searchsorted(groups, [low, low + step]))
         shares = _shares(bins[some], masses[some], groups[some] - low, min(step, count - low), width)
-        found[low : low + step] = _distances(column, shares, whole, int(round(of_table.sum())))
-    return np.round(found, DIGITS)
+        figures[low : low + step] = _distances(column, shares, whole, int(round(of_table.sum())))
+    return np.round(figures, DIGITS)
 
 
 def _shares(bins: Ints, masses: Floats, groups: Longs, count: int, width: int) -> Floats:

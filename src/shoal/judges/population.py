@@ -77,11 +77,11 @@ class Candidates:
             counts = (1.0 if counts is None else counts) / records_of_each(persons)
         hierarchies = {n: pair.original[n] if pair.original is not None and n in pair.original else None for n in names}
         columns = [_Column.of(hierarchies[n], population[n], released[n], missing) for n in names]
-        found = cls._of(names, columns, len(population), len(released), counts)
+        candidates = cls._of(names, columns, len(population), len(released), counts)
         if units is None:
-            return found
-        classes_of_records = Classes(ids=found.of_record, sizes=found.sizes)
-        return replace(found, sizes=units_of_classes(classes_of_records, units))
+            return candidates
+        classes_of_records = Classes(ids=candidates.of_record, sizes=candidates.sizes)
+        return replace(candidates, sizes=units_of_classes(classes_of_records, units))
 
     @classmethod
     def of_sample(cls, released: Records, weights: Floats) -> "Candidates":

@@ -57,7 +57,7 @@ class ShiftDates(Mask):
             )
         dates = [_checked(records[name]) for name in columns]
         persons = np.unique(persons, return_inverse=True)[1]
-        low, high = self._room(dates, persons)
+        low, high = self._limits(dates, persons)
         step = 7 if self.weeks else 1
         lowest, highest = np.ceil(low / step), np.floor(high / step)
         drawn = lowest + np.floor(rng.random(len(low)) * (highest - lowest + 1))
@@ -67,7 +67,7 @@ class ShiftDates(Mask):
         facts = {"persons": Count(n=len(low), unit="persons"), "persons without room for a shift": fixed}
         return StepResult(records=records.with_variables(*moved), facts=facts)
 
-    def _room(self, dates: Sequence[Variable], persons: Longs) -> tuple[Floats, Floats]:
+    def _limits(self, dates: Sequence[Variable], persons: Longs) -> tuple[Floats, Floats]:
         """Shapes (p,); the least and the largest shift of each person, in days."""
         count = int(persons.max(initial=-1)) + 1
         first, last = np.full(count, np.inf), np.full(count, -np.inf)

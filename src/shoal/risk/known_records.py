@@ -54,13 +54,13 @@ class KnownRecords(RiskMeasure):
         if not len(tokens):
             raise NoFigure("The released table has no records of persons, so there is no one to find.")
         holders = _Holders(tokens, np.unique(units[units >= 0], return_inverse=True)[1])
-        found = [self._share(holders, m, rng) for m in range(1, self.most + 1)]
-        share, interval, tried = found[-1]
-        by_number = {f"{m} known": round(one, 6) for m, (one, _, _) in enumerate(found, 1)}
+        figures = [self._share(holders, m, rng) for m in range(1, self.most + 1)]
+        by_one, (share, interval, tried) = figures[0][0], figures[-1]
+        by_number = {f"{m} known": round(one, 6) for m, (one, _, _) in enumerate(figures, 1)}
         return self.finding(
             share,
             f"{in_digits(100 * share, 3)} % of {plural(holders.count, 'person')} in {plural(len(tokens), 'record')} "
-            f"are singled out by {plural(self.most, 'record')} of theirs, {in_digits(100 * found[0][0], 3)} % by one.",
+            f"are singled out by {plural(self.most, 'record')} of theirs, {in_digits(100 * by_one, 3)} % by one.",
             interval=interval,
             facts={
                 "share singled out": OfOriginal(by_number),

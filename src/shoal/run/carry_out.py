@@ -330,9 +330,9 @@ def _of_units(plan: Plan, pair: TablePair) -> Iterator[RepeatedIdentifier | Know
     yield from repeated(pair, plan.schema.names("person"), k_asked(plan), persons=True)
     of_persons = [m for m in plan.requirements if isinstance(m, UnitModel) and m.unit == "person"]
     less = [m for m in of_persons if m.knowing not in (None, "all records")]
-    if less and (told := telling_column(pair, "person")) is not None:
+    if less and (column := telling_column(pair, "person")) is not None:
         asked = tuple(f"{model.method_name}{model.of_units(model.knowing_of(pair))}" for model in less)
-        yield KnownLess(identifier=told, asked=asked, own=told == pair.column_of("person"))
+        yield KnownLess(identifier=column, asked=asked, own=column == pair.column_of("person"))
 
 
 def k_asked(plan: Plan) -> int:

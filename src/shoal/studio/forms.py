@@ -29,6 +29,7 @@ GOALS = (
     ("Exchange values between people", ("mask",), r"\b(swap|permut|shuffl|exchang)"),
     ("Change categories by chance", ("mask",), r"\b(post-randomis|transition|random)"),
     ("Replace or remove identifiers", ("mask",), r"\b(identifier|pseudonym)"),
+    ("Protect persons with several records", ("mask",), r"\b(of each person|of a person)\b"),
     ("Differential privacy", ("mask",), r"\b(differential|epsilon)"),
 )
 """Goals of a person, the kinds of methods that serve them, and patterns that a method's description must match."""
@@ -178,6 +179,8 @@ def _shape(allowed: list[JsonSchemaValue], root: JsonSchemaValue) -> Answer:
         return {"control": "choice", "choices": _words_of(enums)}
     if len(allowed) == 1 and allowed[0].get("type") in CONTROLS:
         return {"control": CONTROLS[allowed[0]["type"]]}
+    if len(enums) + len(numbers) == len(allowed) and len(_words_of(enums)) > 1:
+        return {"control": "choice", "choices": [*_words_of(enums), 2, 3]}  # any other number is written into the plan
     below = [part for part in allowed if isinstance(part.get("additionalProperties"), Mapping)]
     if len(below) == 1 and len(below) + len(numbers) == len(allowed):
         entry = _alternatives(below[0]["additionalProperties"], root)
