@@ -54,7 +54,7 @@ def approved(handed: str, tmp_path_factory: pytest.TempPathFactory) -> str:
         state = reviewer.act("approve", by="Bo")
         assert state["review"]["approval"]["sha256"] == state["review"]["sha256"]
         text = str(reviewer.ask("document", {"what": "reviewed"})[1]["text"])
-        rejected = reviewer.act("reject", by="Bo", text="k is too low.")["review"]
+        rejected = reviewer.act("comment", by="Bo", text="k is too low.", rejects=True)["review"]
         assert (rejected["approval"], rejected["rejection"]["by"]) == (None, "Bo")
         status, answer = reviewer.ask("do", {"do": "approve", "with": {"by": "Cy"}})
         assert (status, "Bo rejected this release" in answer["error"]) == (422, True)

@@ -224,11 +224,10 @@ class Studio:
         """Open a release that somebody else made, for review."""
         self.session = self.session.reviewed(Review.of_text(text, name))
 
-    async def do_comment(self, by: str, text: str) -> None:
-        self.session = self.session.reviewed(self._review.commented(by, text))
-
-    async def do_reject(self, by: str, text: str) -> None:
-        self.session = self.session.reviewed(self._review.rejected(by, text))
+    async def do_comment(self, by: str, text: str, rejects: bool = False) -> None:
+        """Add a comment; it can be the reason for a rejection."""
+        add = self._review.rejected if rejects else self._review.commented
+        self.session = self.session.reviewed(add(by, text))
 
     async def do_approve(self, by: str) -> None:
         self.session = self.session.reviewed(self._review.approved(by))
@@ -398,5 +397,5 @@ def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
 CHANGING = ("edit", "put", "swap", "edit_hierarchy", "undo", "redo", "go", "resume", "name")
 """Actions that change the text."""
 
-OF_REVIEWS = ("comment", "approve", "reject", "leave", "dismiss")
+OF_REVIEWS = ("comment", "approve", "leave", "dismiss")
 """Actions on a release of somebody else that is under review."""
