@@ -225,9 +225,8 @@ class Studio:
         self.session = self.session.reviewed(Review.of_text(text, name))
 
     async def do_comment(self, by: str, text: str, rejects: bool = False) -> None:
-        """Add a comment; it can be the reason for a rejection."""
-        add = self._review.rejected if rejects else self._review.commented
-        self.session = self.session.reviewed(add(by, text))
+        review = self._review.rejected if rejects else self._review.commented
+        self.session = self.session.reviewed(review(by, text))
 
     async def do_approve(self, by: str) -> None:
         self.session = self.session.reviewed(self._review.approved(by))
