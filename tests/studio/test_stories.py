@@ -201,7 +201,7 @@ def test_from_a_file_to_a_release_on_the_disk(browser: Any, tmp_path: Path) -> N
         page.select_option("[aria-label='Role of diagnosis']", "confidential")
         page.wait_for_selector(".top >> text=diagnosis: role confidential")
         for name in ("discharge", "payer", "admission"):
-            page.select_option(f"[aria-label='Role of {name}']", "other")
+            page.select_option(f"[aria-label='Role of {name}']", "identifier")
         go(page, "Steps")
         page.click("text=Add a requirement")
         page.click("[aria-label='Add l-diversity']")
