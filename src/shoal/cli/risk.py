@@ -67,7 +67,7 @@ def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top:
         ["row", "records with the same quasi-identifiers"], [[f"{r:,}", f"{s:,}"] for r, s in exposure.riskiest]
     )
     _which_columns(terminal, exposure)
-    _laws(terminal, exposure)
+    _laws(terminal, exposure, plan)
     _identifiers(terminal, exposure)
 
 
@@ -101,9 +101,12 @@ def _which_columns(terminal: Terminal, exposure: "Exposure") -> None:
     )
 
 
-def _laws(terminal: Terminal, exposure: "Exposure") -> None:
+def _laws(terminal: Terminal, exposure: "Exposure", plan: "Plan") -> None:
     """Print the columns that give others back, and what helps."""
-    from shoal.judges.laws_of_table import REMEDY
+    from shoal.judges.laws_of_table import MOST_COLUMNS, REMEDY, TOO_WIDE
+
+    if len(plan.schema.columns) - len(plan.schema.names("identifier")) > MOST_COLUMNS:
+        terminal.note(TOO_WIDE)
 
     for law in exposure.laws:
         terminal.say(f"law       {law}")

@@ -19,6 +19,15 @@ from shoal.vocabulary.facts import Interval
 MOST_RECORDS = 100_000
 """Records, the first of a table, in which laws are looked for when they are listed."""
 
+MOST_COLUMNS = 60
+"""Columns of a table in which laws are listed: the work grows with their square."""
+
+FEWEST_RECORDS = 2_000
+MOST_VISITS = 80_000_000
+"""Records times pairs of columns; of wide tables fewer records are looked at, but not fewer than `FEWEST_RECORDS`."""
+
+TOO_WIDE = f"Laws between columns are listed for up to {MOST_COLUMNS} columns; a release is judged by all of them."
+
 REMEDY = (
     "where a column is to be protected, take out what gives it back, coarsen it alike, or give it the role "
     "quasi-identifier"
@@ -72,6 +81,8 @@ class ListedLaw:
 def laws_of(records: Records) -> list[ListedLaw]:
     """The laws of a table by the column that is given back; of two by the same columns, arithmetic.
 
+    A table of more than `MOST_COLUMNS` columns has none listed (`TOO_WIDE`).
+
     Examples
     --------
     >>> import polars as pl, shoal
@@ -81,15 +92,20 @@ def laws_of(records: Records) -> list[ListedLaw]:
     'age' gives 'year' back, by arithmetic, in 80 records (right in 95.4 to 100.0 %)
     'year' gives 'age' back, by arithmetic, in 80 records (right in 95.4 to 100.0 %)
     """
-    if len(records) > MOST_RECORDS:
-        records = records.take(np.arange(MOST_RECORDS))
     names = list(records.names())
+    if len(names) > MOST_COLUMNS:
+        return []
+    most = min(MOST_RECORDS, max(FEWEST_RECORDS, MOST_VISITS // max(len(names), 1) ** 2))
+    if len(records) > most:
+        records = records.take(np.arange(most))
     laws = {(frozenset(law.sources), law.name): law for law in _listed(Laws.of(records, names))}
     return sorted(laws.values(), key=lambda law: (names.index(law.name), len(law.sources)))
 
 
 def laws_in_frame(frame: pl.DataFrame, units: Collection[str] = ()) -> list[ListedLaw]:
     """As `laws_of`, of columns as they come; `units`: those that say which records belong together."""
+    if len(frame.columns) > MOST_COLUMNS:
+        return []
     columns = {name: {"role": "household" if name in units else "other", "missing": "keep"} for name in frame.columns}
     return laws_of(Microdata.finished(frame.head(MOST_RECORDS), Schema.of(columns)).encoded)
 

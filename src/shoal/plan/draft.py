@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from shoal.judges.laws_of_table import REMEDY, laws_in_frame
+from shoal.judges.laws_of_table import MOST_COLUMNS, REMEDY, TOO_WIDE, laws_in_frame
 from shoal.plan.guess import FEW_CODES, UNCOVERED, Guess, K, guess
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import plural, printable
@@ -71,6 +71,8 @@ def _repeated(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
 def _laws(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
     """Comments on the columns that give others back, identifiers left out."""
     released = [g.name for g in guesses if g.role != "identifier"]
+    if len(released) > MOST_COLUMNS:
+        return [f"# {TOO_WIDE}"]
     laws = laws_in_frame(frame.select(released), [g.name for g in guesses if g.role == "household"])
     if not laws:
         return []
