@@ -226,6 +226,6 @@ def test_init_and_risk_name_it_first(
     assert "mail: 40 persons in 120 records." in text.splitlines()[2]
     (tmp_path / "plan.yaml").write_text(text)
     _, text, _ = run("risk", tmp_path / "visits.csv", "--plan", tmp_path / "plan.yaml")
-    assert text.splitlines()[1].startswith("records   mail: 40 persons in 120 records")
+    assert "\nrecords   mail: 40 persons in 120 records" in text
     _, text, _ = run("--json", "risk", tmp_path / "visits.csv", "--plan", tmp_path / "plan.yaml")
     assert json.loads(text)["persons"] == {"mail": {"persons": 40, "records": 120}}

@@ -66,8 +66,9 @@ def test_it_stands_in_the_head_of_both_reports_on_the_terminal_and_in_json(tmp_p
     assert " ".join(said.stderr.split()).count(SENTENCE) == 1
     for folder in ("release", "private"):
         page = (tmp_path / "out" / folder / "report.html").read_text()
-        sentence = SENTENCE.removeprefix("Leaves unchanged: ")  # which is the point's label
-        assert sentence in page[: page.index('class="headlines"')].replace("\u00a0", " ")
+        head = page[: page.index('class="headlines"')].replace("\u00a0", " ")
+        left, accepted = SENTENCE.removeprefix("Leaves unchanged: ").split(" Accepted by")  # two lines of one point
+        assert left in head and f"Accepted by{accepted}" in head
         content = json.loads((tmp_path / "out" / folder / "evidence.json").read_text())
         assert {tuple(one["columns"]): one["alone"] for one in content["singled out"]}[("area",)] == 2
     answer = json.loads(CliRunner().invoke(cli, ["--json", *asked, str(tmp_path / "again")]).stdout)

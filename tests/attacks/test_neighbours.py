@@ -149,6 +149,7 @@ HIDDEN: dict[str, tuple[dict[str, Any], pl.DataFrame, list[pl.DataFrame]]] = {
     "a dropped record": (
         {
             "columns": {**ROLES, "age": "confidential", "size": "other", "sex": "other", "region": "quasi-identifier"},
+            "accept": ["age", "size", "sex"],
             "steps": [{"mask": "suppress-records", "k": 3, "limit": 0.5}],
             "requirements": [{"privacy": "k-anonymity", "k": 3}],
         },

@@ -141,6 +141,7 @@ def test_a_column_that_tells_persons_apart_is_as_good_as_a_key() -> None:
         "columns": {**columns(key=False), "ward": "other"},
         "steps": [{"partition": "mdav", "k": 5}],
         "requirements": [{"privacy": "k-anonymity", "k": 5}],
+        "accept": ["ward"],
     }
     assert "For who knows all of their records" in refused(table, plan)
     one = {**plan, "requirements": [{"privacy": "k-anonymity", "k": 5, "knowing": "one record"}]}

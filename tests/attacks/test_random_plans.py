@@ -75,6 +75,7 @@ def random_plan(rng: np.random.Generator) -> dict[str, Any]:
     if "ill" in further and rng.random() < 0.4:
         requirements.append({"privacy": "l-diversity", "l": 2})
     plan = {"columns": columns, "steps": random_steps(rng, keys, k, reading), "requirements": requirements}
+    plan["accept"] = [name for name, role in columns.items() if role in ("other", "confidential")]
     if rng.random() < 0.1:
         plan["output"] = {"copies": 3}
     return plan

@@ -45,6 +45,7 @@ def survey_plan(missing: MissingCells, rows: list[dict[str, object]]) -> dict[st
         "steps": rows,
         "requirements": [{"privacy": "k-anonymity", "k": 5, "missing": missing}],
         "output": {"shuffle": False},
+        "accept": [name for name, role in columns.items() if role == "other"],
     }
 
 
@@ -259,6 +260,7 @@ def test_a_release_and_its_file_are_filled_in_by_the_rules(rules: list[str], tmp
         "columns": {"net": "other", "tax": "other", "gross": number},
         "requirements": [{"privacy": "k-anonymity", "k": 3}],
         "constraints": rules,
+        "accept": ["net", "tax"],
         "output": {"format": "csv", "shuffle": False},
     }
     frame = pl.DataFrame({"net": [1, 1, 1, 2, 2, 2], "tax": [3, 3, 3, 5, 5, 5], "gross": [4, 4, 4, 7, 7, 7]})

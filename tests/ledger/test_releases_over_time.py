@@ -256,6 +256,7 @@ def test_a_ledger_holds_no_cell_and_no_key(tmp_path: Path) -> None:
         },
         "requirements": PLAN["requirements"],
         "ledger": {"key": "person", "m": 2},
+        "accept": ["pay"],
     }
     shoal.protect(table, plan, tmp_path / "1", seed=1, ledger=tmp_path / "l")
     whole = (tmp_path / "l").read_bytes()

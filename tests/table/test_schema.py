@@ -59,7 +59,7 @@ def test_all_columns_can_be_quasi_identifiers() -> None:
 
 
 def test_an_audit_and_an_exposure_know_the_default_role() -> None:
-    release = shoal.protect(FRAME, plan(name="identifier"), seed=1)
+    release = shoal.protect(FRAME, {**plan(name="identifier"), "accept": ["pay", "note"]}, seed=1)
     evidence = shoal.audit(release.data, plan(name="identifier"), original=FRAME)
     assert evidence.holds
     assert {f.measure for f in evidence.findings if f.value is not None} >= {"prosecutor", "il1s"}

@@ -72,7 +72,7 @@ def _numbers(name: str, values: Floats, like: nw.Series[Any] | None, backend: An
     if dtype is not None and dtype.is_integer() and (values[~missing] == np.floor(values[~missing])).all():
         if missing.any():
             cells = [None if is_missing else int(value) for is_missing, value in zip(missing, values)]
-            return _with_missing(name, cells, like, nw.Int64, backend)
+            return _with_missing(name, cells, like, nw.Int64, backend, fits=_fits(values[~missing], dtype))
         integers = nw.new_series(name, values.astype(np.int64), nw.Int64, backend=backend)
         return integers.cast(dtype) if _fits(values, dtype) else integers
     if missing.any():
@@ -111,14 +111,17 @@ def _categories(
 
 
 def _with_missing(
-    name: str, cells: Sequence[Any], like: nw.Series[Any] | None, dtype: Any, backend: Any
+    name: str, cells: Sequence[Any], like: nw.Series[Any] | None, dtype: Any, backend: Any, *, fits: bool = True
 ) -> nw.Series[Any]:
-    """Integers or truth values, some of which are missing, as a column."""
+    """Integers or truth values, some of which are missing, as a column.
+
+    `fits`: the original column's type can hold them.
+    """
     if like is None or not like.implementation.is_pandas():
         return nw.new_series(name, cells, dtype, backend=backend)
     import pandas as pd
 
     native = like.to_native().dtype
-    if isinstance(native, np.dtype):  # which has no missing cells
+    if isinstance(native, np.dtype) or not fits:  # which has no missing cells, or no such numbers
         native = "boolean" if dtype == nw.Boolean else "Int64"
     return nw.from_native(pd.Series(cells, name=name, dtype=native), series_only=True)
