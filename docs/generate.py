@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 
 import click
 from api_page import api_page
+from front_picture import front_picture
 from method_pages import kind_in_words, method_page, methods_page
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -212,6 +213,7 @@ PAGES = {
     REFERENCE / "commands.md": commands_page,
     REFERENCE / "plan.md": plan_page,
     REFERENCE / "scaling.md": scaling_page,
+    REFERENCE.parent / "front.svg": front_picture,
     Path(__file__).parents[1] / "man" / "shoal.1": man_page,
     Path(__file__).parents[1] / "src" / "shoal" / "__init__.pyi": stub,
 }

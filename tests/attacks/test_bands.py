@@ -152,13 +152,20 @@ def near_an_edge(one: tuple[float, float], other: tuple[float, float]) -> bool:
     return bool(near or ((least[0] <= EDGES) & (least[1] >= EDGES)).any())
 
 
+def of_persons(pair: TablePair) -> TablePair:
+    """The pair with a person's two records in place of a household's two members."""
+    tables = [table.with_variables(replace(table["home"], role="person")) for table in (pair.before, pair.released)]
+    return TablePair.of(*tables, traced=True)
+
+
 def tried(entry: Any, tables: int, seed: int) -> Counter[str]:
     """What came of a measure on pairs of neighbours: how many had a band, and another band, each of these looked at."""
     counts = Counter[str]()
     given = GIVEN.get(entry.name, lambda released: {})
     for pairs in all_neighbours(seed)[:tables]:
         measure = entry.cls(**given(pairs[0].released))
-        findings = [measure.finding_on(pair, np.random.default_rng(0)) for pair in pairs]
+        shown_to = map(of_persons, pairs) if entry.name == "known-records" else pairs
+        findings = [measure.finding_on(pair, np.random.default_rng(0)) for pair in shown_to]
         one, other = (shown(finding) for finding in findings)
         assert one.keys() == other.keys(), "whether there is a figure, and bounded, tells of the original too"
         for label in one:

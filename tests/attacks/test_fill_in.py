@@ -83,6 +83,7 @@ def plan(rng: np.random.Generator, missing: str) -> dict[str, Any]:
         "steps": [step for step in steps[int(rng.integers(0, len(steps)))] if step["columns"]],
         "constraints": RULES,
         "requirements": [{"privacy": "k-anonymity", "k": k, "missing": missing}],
+        "accept": [name for name, column in columns.items() if column == "other"],
         "output": {"format": "csv"},
     }
 

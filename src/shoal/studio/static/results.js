@@ -45,7 +45,7 @@ function Verdict({ result }) {
   if (result.released) {
     const { status, heading, points, headlines } = result.decision;
     const [look, sign] = VERDICTS[status];
-    return html`<div class=${`verdict ${look}`} role="status"><strong>${sign} ${heading}</strong><dl class="points">${points.map((p) => html`<div><dt>${p.label}</dt>${p.sentences.map((s) => html`<dd>${s}</dd>`)}</div>`)}</dl>
+    return html`<div class=${`verdict ${look}`} role="status"><strong>${sign} ${heading}</strong><dl class="reasons">${points.map((p) => html`<div><dt>${p.label}</dt>${p.sentences.map((s) => html`<dd>${s}</dd>`)}</div>`)}</dl>
       <dl class="headlines">${headlines.map((one) => html`<div><dt>${one.label}</dt><dd class="value">${one.value}</dd><dd class="hint">${one.note}</dd>
         <dd>${one.limit ? html`limit: ${one.limit} ${one.kept ? '✓ kept' : '✗ not kept'}` : html`<span class="hint">no limit stated</span>`}</dd></div>`)}</dl></div>`;
   }
