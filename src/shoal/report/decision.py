@@ -137,10 +137,10 @@ def _lost(content: EvidenceFile) -> list[str]:
     measure = main_measure(content, "utility")
     lines = [measure["sentence"]] if measure and measure["sentence"] else []
     columns = became(content, measure)
-    gone = with_one_value(content)
+    single_valued = with_one_value(content)
     lost = sorted((c for c in columns if c.kept is not None and c.kept < 1), key=lambda c: c.kept or 0.0)
-    named = [f"{', '.join(gone)}: {ONE_VALUE}"] if gone else []
-    named += [f"{c.name}: {c.words} ({share(c.kept or 0.0)} kept)" for c in lost if c.name not in gone][:NAMED]
+    named = [f"{', '.join(single_valued)}: {ONE_VALUE}"] if single_valued else []
+    named += [f"{c.name}: {c.words} ({share(c.kept or 0.0)} kept)" for c in lost if c.name not in single_valued][:NAMED]
     return lines + ([f"{'; '.join(named)}."] if named else [])
 
 
