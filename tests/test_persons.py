@@ -74,7 +74,7 @@ def test_it_is_said_before_anything_else(
     sentence = (
         f"3-anonymity, distinct 1-diversity of records; counted in values of 'patient' the smallest group is "
         f"{min(few)} (40 values in 120 records; {small} of {len(few)} groups have fewer than 3). "
-        "As person, it makes promises count persons."
+        "Give it the role person if it numbers persons: promises then count them."
     )
     _, first, *others = text.splitlines()  # after what was read
     assert first == f"records   {sentence}"
@@ -175,7 +175,7 @@ def test_part_by_part_records_are_counted_and_it_is_said(tmp_path: Path) -> None
     first = release.evidence.lines()[0]
     assert first == (
         "records   3-anonymity of records, not of values of 'patient': there are 40 values in 120 records. "
-        "As person, it makes promises count persons."
+        "Give it the role person if it numbers persons: promises then count them."
     )
     assert release.evidence.verdicts[0].private_sentence.endswith("This is of records, not of values of 'patient'.")
     public = json.loads((tmp_path / "out/release/evidence.json").read_text())["of records"]
@@ -229,3 +229,17 @@ def test_init_and_risk_name_it_first(
     assert "\nrecords   mail: 40 persons in 120 records" in text
     _, text, _ = run("--json", "risk", tmp_path / "visits.csv", "--plan", tmp_path / "plan.yaml")
     assert json.loads(text)["persons"] == {"mail": {"persons": 40, "records": 120}}
+
+
+@pytest.mark.parametrize("times", [pl.Date, pl.Datetime])
+def test_a_day_that_is_left_out_numbers_no_persons(times: type[pl.DataType], tmp_path: Path) -> None:
+    """Persons come in on one day, whole or part by part: that says nothing of how many records one of them has."""
+    days = visits().with_columns(patient=pl.Series(np.arange(120) % 50).cast(pl.Int32).cast(pl.Date).cast(times))
+    days.write_parquet(tmp_path / "days.parquet")
+    described = plan()
+    for release in (
+        shoal.protect(days, described, seed=1),
+        shoal.protect(tmp_path / "days.parquet", {**described, "exact": False}, tmp_path / "out", seed=1, workers=1),
+    ):
+        assert release.evidence.of_records == ()
+        assert "of records" not in release.evidence.verdicts[0].private_sentence

@@ -113,6 +113,8 @@ def test_nobody_singled_out_is_said_too() -> None:
     one = {"columns": ["a"], "alone": 0, "beside the quasi-identifiers": 0}
     content = {"records": 9, "columns": [], "left as they came": ["a"], "accepted": [], "singled out": [one]}
     assert unchanged_sentence(content).endswith("It singles no record out, not even beside the quasi-identifiers.")
+    one["beside the quasi-identifiers"] = 2
+    assert unchanged_sentence(content).endswith("It singles out no record alone; beside the quasi-identifiers 2 of 9.")
     assert unchanged_sentence({**content, "left as they came": []}) == ""
 
 

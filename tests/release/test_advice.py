@@ -86,7 +86,7 @@ def test_a_refusal_carries_its_verdicts_and_a_table() -> None:
 def test_a_refusal_is_shown_as_a_page_and_in_a_notebook() -> None:
     refusal = refused({"privacy": "k-anonymity", "k": 3}, release={"title": "Wages"})
     page = refusal.page()
-    assert page.index("Refused: 1 requirement of 1 not met") < page.index("What would help") < page.index("refuted")
+    assert page.index("1 requirement of 1 not met") < page.index("What would help") < page.index("refuted")
     assert "Wages" in page
     assert "private: not to leave the building" in page
     assert "What would help" in refusal._repr_html_()

@@ -183,18 +183,18 @@ def test_what_is_not_public_is_not_judged() -> None:
 @pytest.mark.parametrize("broken", [{**K5, "holds": False}, {**RULE, "holds": False}, limit(LOSS, 1.0, holds=False)])
 def test_whatever_does_not_hold_refuses(broken: dict[str, Any]) -> None:
     head = decision(content(limit(PROSECUTOR, 0.2), broken))
-    assert (head.status, head.heading) == ("bad", "Refused: 1 requirement of 2 not met")
+    assert (head.status, head.heading) == ("bad", "1 requirement of 2 not met")
     assert head.sentences == (f"{broken['requirement']}: {broken['sentence']}",)
 
 
 def test_what_is_open_is_named_and_said_why() -> None:
     head = decision(content(K5, measures=(PROSECUTOR, INTERVAL, {**PROSECUTOR, "measure": "a", "value": None}, LOSS)))
-    assert head.heading == "Proved as far as the plan asks; to decide: a risk of 83.6 % and 2 more"
+    assert head.heading == "Proved as far as the plan asks; to decide: a risk of 83.6 %, and 2 more points"
     assert to_decide(head) == (
         "The highest measured risk is 83.6 % (Interval disclosure).",
         "1 measured risk without a limit is not public; the private report has it.",
-        "The plan states no limit on measured risk and none on loss, so that any figure passes. State one as a "
-        "requirement.",
+        "The plan states no limit on measured risk and none on loss, so that any figure passes. State both as "
+        "requirements.",
     )
     assert decision(content(measures=(PROSECUTOR, LOSS))).sentences == (
         "The plan names no privacy requirement, so no protection was proved; what differential privacy was spent on "
@@ -222,6 +222,7 @@ def test_a_column_with_one_value_for_all_is_never_green() -> None:
         "open",
         ("a has one value for all, which tells nothing of anybody. Mask less of it, or leave it out.",),
     )
+    assert "a: gone: one value for all." in head.sentences
     whole["columns"][0]["original"]["distinct"] = 1
     assert decision(whole).status == "good", "it was so before"
 

@@ -81,6 +81,7 @@ LABELLED = Table(frame=SURVEY, value_labels={"status": LABELS})
 KEY = {"role": "quasi-identifier", "level": "nominal"}
 SURVEY_PLAN = {
     "columns": {"status": KEY, "sex": KEY, "pay": "confidential"},
+    "accept": ["pay"],
     "steps": [{"mask": "suppress", "k": 9}],
     "requirements": [{"privacy": "k-anonymity", "k": 9, "missing": "wildcard"}],
 }

@@ -262,6 +262,16 @@ def test_a_refused_plan_is_understood_and_mended(browser: Any, fresh: Running) -
         page.wait_for_selector("text=Proved as far as the plan asks")
 
 
+def test_what_stops_a_release_that_is_proved_is_said(browser: Any, fresh: Running) -> None:
+    with visit(browser, fresh, another(fresh)) as page:
+        page.click("text=Use the example")
+        page.wait_for_selector(".exposure .big")
+        page.select_option("[aria-label='Role of charge']", "other")
+        page.wait_for_selector(".top >> text=charge: role")
+        run(page, 1, "refused")
+        assert "'charge' singles out" in page.inner_text(".verdict")
+
+
 def test_forms_and_text_are_one(browser: Any, fresh: Running) -> None:
     """Typing in the plan changes the forms; a mistake stands beside the field and at its line; undo is undo."""
     with visit(browser, fresh, another(fresh)) as page:

@@ -85,7 +85,7 @@ class RepeatedIdentifier:
 
     @property
     def _remedy(self) -> str:
-        return "" if self.persons else " As person, it makes promises count persons."
+        return "" if self.persons else " Give it the role person if it numbers persons: promises then count them."
 
     def public_sentence(self, promises: Sequence[str]) -> str:
         """Publishable sentence: a bound that no single record of the original moves; empty without one."""
@@ -152,13 +152,14 @@ def repeated(
     """
     released, original = pair.released, pair.original
     keys = released.quasi_identifiers
+    known = released if original is None else original
     if keys and set(keys) <= set(pair.made_anew):
         return  # no record stands for anyone
     countable = pair.missing == "equal" or pair.closure.records.complete_in(keys)
     for name in identifiers:
         units = pair.units_by(name)
-        if units is None:
-            continue
+        if units is None or (name in known and known[name].of_days):
+            continue  # a day is shared by persons, and tells none from another
         further = None if original is None or name not in original else _further(original[name].codes())
         if not (_further(units) if further is None else further):
             continue  # of the original, where it is at hand: no more is told than what one record hardly changes

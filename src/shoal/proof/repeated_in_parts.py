@@ -21,7 +21,10 @@ def repeated_in_parts(stage: Stage, identifiers: Sequence[str], k: int) -> Itera
     k
         Values that a class should hold.
     """
+    types = stage.schema
     for name in identifiers:
+        if types[name].is_temporal():
+            continue  # a day is shared by persons, and tells none from another
         hashes = np.empty(stage.records, dtype=np.uint64)
         records = 0
         for part in stage.each(_hashes, (name,)):

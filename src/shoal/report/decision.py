@@ -103,7 +103,7 @@ def _judged(
     ]
     broken = [verdict for verdict in (*limits, *rules) if not verdict["holds"]]
     if broken:
-        heading = f"Refused: {counted(len(broken), 'requirement')} of {len(limits) + len(rules)} not met"
+        heading = f"{counted(len(broken), 'requirement')} of {len(limits) + len(rules)} not met"
         lines = [f"{verdict['requirement']}: {verdict['sentence']}" for verdict in broken]
         return "bad", heading, [("Not met", [*of_records, *lines])]
     if not any(verdict["protects"] for verdict in limits):
@@ -119,7 +119,7 @@ def _judged(
     if not gaps:
         heading = f"{_all(len(limits))} of the plan {'is' if len(limits) == 1 else 'are'} kept"
         return "good", heading, [promised, *beside]
-    more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
+    more = f", and {counted(len(gaps) - 1, 'more point')}" if len(gaps) > 1 else ""
     heading = f"Proved as far as the plan asks; to decide: {gaps[0].short}{more}"
     return "open", heading, [promised, *beside, ("To decide", [gap.sentence for gap in gaps])]
 
@@ -137,9 +137,10 @@ def _lost(content: EvidenceFile) -> list[str]:
     measure = main_measure(content, "utility")
     lines = [measure["sentence"]] if measure and measure["sentence"] else []
     columns = became(content, measure)
+    single_valued = with_one_value(content)
     lost = sorted((c for c in columns if c.kept is not None and c.kept < 1), key=lambda c: c.kept or 0.0)
-    named = [f"{c.name}: {c.words} ({share(c.kept or 0.0)} kept)" for c in lost[:NAMED]]
-    named += [f"{name}: {ONE_VALUE}" for name in with_one_value(content) if name not in {c.name for c in lost[:NAMED]}]
+    named = [f"{', '.join(single_valued)}: {ONE_VALUE}"] if single_valued else []
+    named += [f"{c.name}: {c.words} ({share(c.kept or 0.0)} kept)" for c in lost if c.name not in single_valued][:NAMED]
     return lines + ([f"{'; '.join(named)}."] if named else [])
 
 
@@ -159,11 +160,9 @@ def _not_judged(content: EvidenceFile) -> Iterator[Gap]:
     yield from _not_attacked(content)
     yield from _highest(content, on_risk)
     if lost := with_one_value(content):
-        names = f"{', '.join(lost)} {'has' if len(lost) == 1 else 'have'} one value for all"
-        yield Gap(
-            short="whether the table is still of use",
-            sentence=f"{names}, which tells nothing of anybody. Mask less of it, or leave it out.",
-        )
+        has, it = ("has", "it") if len(lost) == 1 else ("have", "them")
+        tells = f"{', '.join(lost)} {has} one value for all, which tells nothing of anybody"
+        yield Gap(short="whether the table is still of use", sentence=f"{tells}. Mask less of {it}, or leave {it} out.")
     hidden = [
         measure
         for measure in content["measures"]
@@ -180,7 +179,9 @@ def _not_judged(content: EvidenceFile) -> Iterator[Gap]:
     if lacking := [what for what, stated in (("measured risk", on_risk), ("loss", on_loss)) if not stated]:
         short = f"no limit on {' and none on '.join(lacking)}"
         yield Gap(
-            short=short, sentence=f"The plan states {short}, so that any figure passes. State one as a requirement."
+            short=short,
+            sentence=f"The plan states {short}, so that any figure passes. State "
+            f"{'one' if len(lacking) == 1 else 'both'} as {'a requirement' if len(lacking) == 1 else 'requirements'}.",
         )
 
 

@@ -28,7 +28,7 @@ def in_full(number: float) -> str:
 
 def beyond(share: float, threshold: float) -> str:
     """The end of a sentence: how many risks exceed a threshold; nothing where none does."""
-    return f"; {in_digits(100 * share, 3)} % of the records exceed {threshold:g}" if share else ""
+    return f"; {in_digits(100 * share, 3)} % of the records exceed {in_digits(100 * threshold, 3)} %" if share else ""
 
 
 @family

@@ -34,8 +34,8 @@ class Journalist(LookalikeRisk):
         above = alike.share(risk > self.threshold)
         return self.finding(
             float(risk.max()),
-            f"Someone in the population is matched to the right record with probability {in_digits(risk.max(), 3)} at "
-            f"worst{beyond(above, self.threshold)}.",
+            f"Someone in the population is matched to the right record with a chance of "
+            f"{in_digits(100 * risk.max(), 3)} % at worst{beyond(above, self.threshold)}.",
             facts=of_release({"mean": alike.mean(risk), "threshold": self.threshold, "share above threshold": above}),
             record_risk=risk,
         )

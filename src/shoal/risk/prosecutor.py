@@ -33,8 +33,9 @@ class Prosecutor(LookalikeRisk):
         above, mean = alike.share(risk > self.threshold), alike.mean(risk)
         return self.finding(
             float(risk.max()),
-            f"Someone known to be in the table is matched to the right record with probability "
-            f"{in_digits(risk.max(), 3)} at worst and {in_digits(mean, 3)} on average{beyond(above, self.threshold)}.",
+            f"Someone known to be in the table is matched to the right record with a chance of "
+            f"{in_digits(100 * risk.max(), 3)} % at worst and {in_digits(100 * mean, 3)} % on average"
+            f"{beyond(above, self.threshold)}.",
             facts=of_release(
                 {
                     "mean": mean,

@@ -10,6 +10,7 @@ Squared distances of columns add up, each times its weight (`Records.matrix`).
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from typing import Any, Literal
 
@@ -86,6 +87,13 @@ class Variable:
         """Shape (n,); the original values: integers stay integers."""
         given: NDArray[Any] = self.__dict__["given"]
         return given
+
+    @property
+    def of_days(self) -> bool:
+        """True if the cells are days or times of days, whether the column is continuous or not."""
+        return self.unit in ("date", "datetime") or (
+            bool(self.categories) and all(isinstance(day, date) for day in self.categories)
+        )
 
     @property
     def continuous(self) -> bool:

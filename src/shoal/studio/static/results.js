@@ -50,9 +50,9 @@ function Verdict({ result }) {
         <dd>${one.limit ? html`limit: ${one.limit} ${one.kept ? '✓ kept' : '✗ not kept'}` : html`<span class="hint">no limit stated</span>`}</dd></div>`)}</dl></div>`;
   }
   const failed = result.requirements.filter((v) => !v.holds);
-  return html`<div class="verdict fails" role="status"><strong>Refused: nothing is released</strong><p>${failed.map((v) => `${v.requirement} does not hold: ${v.sentence}`).join(' ')}</p>
+  return html`<div class="verdict fails" role="status"><strong>Refused: nothing is released</strong><p>${failed.map((v) => `${v.requirement} does not hold: ${v.sentence}`).join(' ') || result.refusal}</p>
     ${result.advice?.length > 0 && html`<p><strong>What would help</strong></p><ul>${result.advice.map((a) => html`<li>${a.requirement}: ${a.remedy} ${a.effect}</li>`)}</ul>`}
-    <p>Strengthen a step, or ask for less: change the plan under Steps and run it again.</p></div>`;
+    ${failed.length > 0 && html`<p>Strengthen a step, or ask for less: change the plan under Steps and run it again.</p>`}</div>`;
 }
 
 const scale = (m, value) => (m.limits[1] === null || m.limits[1] === undefined ? null : (value - m.limits[0]) / (m.limits[1] - m.limits[0]));
