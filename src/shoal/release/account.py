@@ -1,7 +1,7 @@
 """The account of a release for its reports, gathered while the original is at hand."""
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -17,7 +17,7 @@ from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.in_original_values import before_and_after
 from shoal.judges.odd_values import odd_values
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools, Longs
+from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.plan import Plan
 from shoal.plan.context import CONTEXTS
 from shoal.plan.publication import public_about, public_rule, public_sections, recorded
@@ -380,6 +380,41 @@ def unchanged(original: Records, released: Records, place: Longs) -> Iterator[st
             continue
         if not _differing(original[variable.name].take(place), variable).any():
             yield variable.name
+
+
+def nearly_unchanged(original: Records, released: Records, place: Longs, anew: Collection[str]) -> tuple[str, ...]:
+    """Columns that changed, though most of their cells still tell the original ones; parameters as for `unchanged`.
+
+    A released number tells the nearest one of the original. Cells that agree by chance are not counted: Cohen's (1960)
+    kappa, the agreement beyond chance as a share of the possible one, exceeds one half. `anew`: columns whose cells are
+    no version of one person's; they are left out.
+    """
+    same = {*unchanged(original, released, place), *anew}
+    names = (v.name for v in released.variables if v.name in original and v.role not in UNITS and v.name not in same)
+    return tuple(name for name in names if _kappa(original[name].take(place), released[name]) > 0.5)
+
+
+def _kappa(before: Variable, after: Variable) -> float:
+    """Cohen's kappa of two versions of a column; 0 if one has numbers and the other labels, or nothing can differ."""
+    if before.continuous != after.continuous:
+        return 0.0
+    cells = (_nearest(before.values, v) if before.continuous else _texts(v) for v in (before, after))
+    codes, both = np.unique(np.concatenate(list(cells)), return_inverse=True)
+    x, y = np.split(both, 2)
+    counts = (np.bincount(side, minlength=len(codes)) / max(len(x), 1) for side in (x, y))
+    chance = float(np.multiply(*counts).sum())
+    return (float((x == y).mean()) - chance) / (1 - chance) if len(x) and chance < 1 else 0.0
+
+
+def _nearest(values: Floats, variable: Variable) -> Floats:
+    """Shape (n,); the nearest one of some numbers to each number of a column, infinite where it is missing."""
+    known = np.unique(values[np.isfinite(values)])
+    if not len(known):
+        return np.full(len(variable.values), np.inf)
+    ends = np.searchsorted(known, variable.values).clip(1, max(len(known) - 1, 1))
+    below, above = known[ends - 1], known[np.minimum(ends, len(known) - 1)]
+    nearest = np.where(variable.values - below <= above - variable.values, below, above)
+    return np.where(variable.missing, np.inf, nearest)
 
 
 def _differing(before: Variable, after: Variable) -> Bools:

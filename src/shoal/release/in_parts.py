@@ -26,6 +26,7 @@ from shoal.release.account import (
     counted_column,
     left_alone,
     level,
+    nearly_unchanged,
     record_of,
     reported_models,
     shared_account,
@@ -232,13 +233,14 @@ def _refuse_singled_out(done: LargeOutcome, sample: SampleOfClasses, judged: Jud
     Words and values of confidential columns are those of the plan and of the first part.
     """
     plan = done.plan
-    same = unchanged(sample.original, sample.released, sample.tables.pairing)
+    tables = sample.original, sample.released, sample.tables.pairing
     given = Table(
         frame=frame_of(done.before.parts[:1]), labels={n: c.label for n, c in plan.schema.columns.items() if c.label}
     )
     refuse_singled_out(
         plan,
-        (*left_alone(plan, done.accounts, sample.released), *same),
+        (*left_alone(plan, done.accounts, sample.released), *unchanged(*tables)),
+        nearly_unchanged(*tables, plan.made_anew),
         partial(known_by, given),
         written.records,
         judged.table.uniques,
