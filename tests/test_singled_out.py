@@ -116,6 +116,10 @@ def test_nobody_singled_out_is_said_too() -> None:
     content = {"records": 9, "columns": [], "left as they came": ["a"], "accepted": [], "singled out": [one]}
     assert unchanged_sentence(content).endswith("It singles no record out, not even beside the quasi-identifiers.")
     assert unchanged_sentence({**content, "left as they came": []}) == ""
+    content["singled out"] = [{**one, "beside the quasi-identifiers": 4}]
+    assert unchanged_sentence(content).endswith(
+        "It singles no record out alone, but beside the quasi-identifiers 4 of 9."
+    )
 
 
 @pytest.mark.parametrize("keys", [("sex",), ()])

@@ -52,6 +52,8 @@ def unchanged_columns(content: Unchanged) -> str:
     if not whole[BESIDE]:
         return f"{leaves} {it} {verb} no record out, not even beside the quasi-identifiers."
     of = f" of {content['records']:,}"
+    if not whole["alone"]:
+        return f"{leaves} {it} {verb} no record out alone, but beside the quasi-identifiers {whole[BESIDE]:,}{of}."
     singles = [(figures[frozenset([name])]["alone"], name) for name in names if frozenset([name]) in figures]
     highest = (
         sorted((counted for counted in singles if counted[0]), key=lambda counted: -counted[0])[:NAMED]
