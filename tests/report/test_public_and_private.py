@@ -60,9 +60,7 @@ PLANS: dict[str, dict[str, Any]] = {
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     measures = [{"utility": "information-kept"}, {"risk": "interval-disclosure"}, {"risk": "prosecutor"}]
     plan = {"columns": COLUMNS, "accept": ["day"], "measures": measures, **PLANS[request.param]}
-    out = shoal.protect(FRAME, plan, seed=1.write(
-        tmp_path_factory.mktemp("both") / "out", unproved=True
-    )
+    out = shoal.protect(FRAME, plan, seed=1).write(tmp_path_factory.mktemp("both") / "out")
     return [json.loads((out / folder / "evidence.json").read_text()) for folder in ("release", "private")]
 
 

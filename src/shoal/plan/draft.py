@@ -106,8 +106,7 @@ def _to_accept(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
 def _steps(frame: pl.DataFrame, guesses: Sequence[Guess], context: Context | None) -> list[str]:
     """Steps and requirements that suit the quasi-identifiers."""
     keys = [g for g in guesses if g.role == "quasi-identifier"]
-    k = K if context is None else max(K, context.k)
-    k = min(k, len(frame))
+    k = min(K if context is None else context.k, len(frame))
     if not keys or k < 2:
         return ["# Nothing here can be protected: no column that others may know, or too few records.", NO_STEPS]
     required, *more = [{"privacy": "k-anonymity", "k": k}] if context is None else context.limits(synthetic=False)
