@@ -72,7 +72,8 @@ def test_the_limits_are_proved_and_said(tmp_path: Path) -> None:
     }
     out = shoal.protect(table, plan, seed=1).write(tmp_path / "out")
     expected = (
-        "Usual for the context 'research' (El Emam & Malin (2015), cells of 5 for recipients under contract): "
+        "Usual for the context 'research' (risk: El Emam & Malin (2015), cells of 5 for recipients under contract; "
+        "loss: shoal's own): "
         "5-anonymity; Prosecutor risk at most 0.2. Stated otherwise by the plan: Information kept at least 0.4."
     )
     for folder in ("release", "private"):

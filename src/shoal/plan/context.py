@@ -34,6 +34,10 @@ class Context:
     k: int
     source: str
 
+    def origin(self, *, synthetic: bool) -> str:
+        """Origin of the limits, in words."""
+        return "limits of shoal's own" if synthetic else f"risk: {self.source}; loss: shoal's own"
+
     def limits(self, *, synthetic: bool) -> tuple[Spec, ...]:
         """The requirements, as a plan states them."""
         if synthetic:

@@ -61,7 +61,8 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False, context: st
     ending = source.lower().removesuffix(".gz").rpartition(".")[2]
     body = _synthesised(frame, guesses, given) if synthetic else _steps(frame, guesses, given)
     if given is not None and NO_STEPS not in body:
-        lines.append(f"for: {context} # limits under requirements, after {given.source}; change them one by one")
+        origin = given.origin(synthetic=synthetic)
+        lines.append(f"for: {context} # limits under requirements, to be changed one by one ({origin})")
     return "\n".join([*lines, *body, f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
 
 

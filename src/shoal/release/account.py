@@ -143,9 +143,8 @@ def _of_context(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     if plan.context is None:
         return ""
     taken = [verdict.requirement for model, verdict in zip(plan.requirements, verdicts) if model in plan.of_context]
-    sentence = (
-        f"Usual for the context '{plan.context}' ({CONTEXTS[plan.context].source}): {'; '.join(taken) or 'none'}."
-    )
+    origin = CONTEXTS[plan.context].origin(synthetic=plan.is_synthetic)
+    sentence = f"Usual for the context '{plan.context}' ({origin}): {'; '.join(taken) or 'none'}."
     usual = {model.method_name for model in plan.of_context}
     own = [
         v.requirement for m, v in zip(plan.requirements, verdicts) if m.method_name in plan.limited_by_context - usual
