@@ -266,17 +266,17 @@ NEARLY = {
     "one cell is coded": ({"mask": "top-code", "columns": ["weight"], "value": 1.999}, "weight"),
     "too little noise": ({"mask": "noise", "columns": ["weight"], "variance": 1e-12}, "weight"),
     "fine rounding": ({"mask": "round", "columns": ["weight"], "base": 0.001}, "weight"),
-    "few cells swapped": ({"mask": "data-swap", "columns": ["room"], "share": 0.02}, "room"),
-    "few cells drawn": ({"mask": "pram", "columns": ["room"], "diagonal": 0.9}, "room"),
-    "two categories in one": ({"mask": "recode", "columns": ["room"], "groups": {"r0": ["r1"]}}, "room"),
+    "few cells swapped": ({"mask": "data-swap", "columns": ["suite"], "share": 0.02}, "suite"),
+    "few cells drawn": ({"mask": "pram", "columns": ["suite"], "diagonal": 0.9}, "suite"),
+    "two categories in one": ({"mask": "recode", "columns": ["suite"], "groups": {"r0": ["r1"]}}, "suite"),
 }
 
 
 @pytest.mark.parametrize("how", NEARLY)
 def test_a_change_that_leaves_most_cells_is_none(how: str) -> None:
     step, name = NEARLY[how]
-    frame = WIDE.select("sex", weight="weight", room=pl.format("r{}", pl.int_range(400) % 300))
-    columns = {"sex": "quasi-identifier", **dict.fromkeys(("weight", "room"), "identifier"), name: "other"}
+    frame = WIDE.select("sex", weight="weight", suite=pl.format("r{}", pl.int_range(400) % 300))
+    columns = {"sex": "quasi-identifier", **dict.fromkeys(("weight", "suite"), "identifier"), name: "other"}
     with pytest.raises(shoal.Refused, match=f"'{name}' changed, but most of its cells still tell the original ones"):
         shoal.protect(frame, {**PLAN, "columns": columns, "accept": [], "steps": [step]}, seed=1)
 

@@ -1,7 +1,7 @@
 """The account of a release for its reports, gathered while the original is at hand."""
 
 import platform
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -17,12 +17,13 @@ from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.in_original_values import before_and_after
 from shoal.judges.odd_values import odd_values
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.plan.context import CONTEXTS
 from shoal.plan.publication import public_about, public_rule, public_sections, recorded
 from shoal.privacy.base import PrivacyModel
 from shoal.release import Account, ColumnAccount, SingledOut
+from shoal.release.unchanged import differing, unchanged
 from shoal.report.evidence import ColumnBefore, Reached
 from shoal.run.carry_out import Outcome
 from shoal.table.bins import distribution
@@ -252,7 +253,7 @@ def _compared(before: Variable, released: Variable) -> ColumnBefore:
     mean, spread = _shift(before, released) if before.continuous and released.continuous else (None, None)
     return {
         "missing": int(before.missing.sum()),
-        "changed": float(_differing(before, released).mean()) if len(released) else 0.0,
+        "changed": float(differing(before, released).mean()) if len(released) else 0.0,
         "distinct": _distinct(before),
         "mean": mean,
         "spread": spread,
@@ -367,64 +368,3 @@ def left_alone(plan: Plan, accounts: Iterable[StepAccount], released: Records) -
     """Released columns that the plan does not touch."""
     changed = touched(plan, accounts)
     return tuple(name for name in released.names() if name not in changed)
-
-
-def unchanged(original: Records, released: Records, place: Longs) -> Iterator[str]:
-    """Columns whose cells are those of the original; an intruder who knows these can find the record.
-
-    `place`: shape (n',); the original record of each released one.
-    """
-    for variable in released.variables:
-        if variable.name not in original or variable.role in UNITS:
-            continue
-        if not _differing(original[variable.name].take(place), variable).any():
-            yield variable.name
-
-
-def nearly_unchanged(original: Records, released: Records, place: Longs, anew: Collection[str]) -> tuple[str, ...]:
-    """Columns that changed, though most of their cells still tell the original ones; parameters as for `unchanged`.
-
-    A released number tells the nearest one of the original. Cells that agree by chance are not counted: Cohen's (1960)
-    kappa, the agreement beyond chance as a share of the possible one, exceeds one half. `anew`: columns whose cells are
-    no version of one person's; they are left out.
-    """
-    same = {*unchanged(original, released, place), *anew}
-    names = (v.name for v in released.variables if v.name in original and v.role not in UNITS and v.name not in same)
-    return tuple(name for name in names if _kappa(original[name].take(place), released[name]) > 0.5)
-
-
-def _kappa(before: Variable, after: Variable) -> float:
-    """Cohen's kappa of two versions of a column; 0 if one has numbers and the other labels, or nothing can differ."""
-    if before.continuous != after.continuous:
-        return 0.0
-    cells = (_nearest(before.values, v) if before.continuous else _texts(v) for v in (before, after))
-    codes, both = np.unique(np.concatenate(list(cells)), return_inverse=True)
-    x, y = np.split(both, 2)
-    counts = (np.bincount(side, minlength=len(codes)) / max(len(x), 1) for side in (x, y))
-    chance = float(np.multiply(*counts).sum())
-    return (float((x == y).mean()) - chance) / (1 - chance) if len(x) and chance < 1 else 0.0
-
-
-def _nearest(values: Floats, variable: Variable) -> Floats:
-    """Shape (n,); the nearest one of some numbers to each number of a column, infinite where it is missing."""
-    known = np.unique(values[np.isfinite(values)])
-    if not len(known):
-        return np.full(len(variable.values), np.inf)
-    ends = np.searchsorted(known, variable.values).clip(1, max(len(known) - 1, 1))
-    below, above = known[ends - 1], known[np.minimum(ends, len(known) - 1)]
-    nearest = np.where(variable.values - below <= above - variable.values, below, above)
-    return np.where(variable.missing, np.inf, nearest)
-
-
-def _differing(before: Variable, after: Variable) -> Bools:
-    """Shape (n,); True where a cell differs from the original one. A number never equals a label."""
-    if before.continuous != after.continuous:
-        return ~(before.missing & after.missing)
-    if before.continuous:
-        same = (before.values == after.values) | (before.missing & after.missing)
-        return np.asarray(~same)
-    return np.asarray(_texts(before) != _texts(after))
-
-
-def _texts(variable: Variable) -> Any:
-    return np.array([*map(str, variable.categories), ""])[variable.values]

@@ -26,16 +26,15 @@ from shoal.release.account import (
     counted_column,
     left_alone,
     level,
-    nearly_unchanged,
     record_of,
     reported_models,
     shared_account,
     stands_for_nobody,
-    unchanged,
 )
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.release.publish import publish, write_evidence, write_record
 from shoal.release.singled_out import refuse_singled_out
+from shoal.release.unchanged import nearly_unchanged, unchanged
 from shoal.report.evidence import Reached
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.run.carry_out import MEASURES, k_asked, of_records, pair_of, taken_by
