@@ -67,8 +67,10 @@ def test_it_stands_in_the_head_of_both_reports_on_the_terminal_and_in_json(tmp_p
     for folder in ("release", "private"):
         page = (tmp_path / "out" / folder / "report.html").read_text()
         head = page[: page.index('class="headlines"')].replace("\u00a0", " ")
-        left, accepted = SENTENCE.removeprefix("Leaves unchanged: ").split(" Accepted by")  # two lines of one point
-        assert left in head and f"Accepted by{accepted}" in head
+        left, accepted = SENTENCE.removeprefix("Leaves unchanged: ").split(
+            " Accepted"
+        )  # the former is the point's label
+        assert f"<dd>{left}</dd><dd>Accepted{accepted}</dd>" in head
         content = json.loads((tmp_path / "out" / folder / "evidence.json").read_text())
         assert {tuple(one["columns"]): one["alone"] for one in content["singled out"]}[("area",)] == 2
     answer = json.loads(CliRunner().invoke(cli, ["--json", *asked, str(tmp_path / "again")]).stdout)
@@ -256,3 +258,46 @@ def test_parts_stop_where_memory_does(tmp_path: Path) -> None:
         messages.append(str(refusal.value))
     assert messages[0] == messages[1]
     assert not (tmp_path / "out").exists()
+
+
+NEARLY = {
+    "one cell is coded": ({"mask": "top-code", "columns": ["weight"], "value": 1.999}, "weight"),
+    "too little noise": ({"mask": "noise", "columns": ["weight"], "variance": 1e-12}, "weight"),
+    "fine rounding": ({"mask": "round", "columns": ["weight"], "base": 0.001}, "weight"),
+    "few cells swapped": ({"mask": "data-swap", "columns": ["suite"], "share": 0.02}, "suite"),
+    "few cells drawn": ({"mask": "pram", "columns": ["suite"], "diagonal": 0.9}, "suite"),
+    "two categories in one": ({"mask": "recode", "columns": ["suite"], "groups": {"r0": ["r1"]}}, "suite"),
+}
+
+
+@pytest.mark.parametrize("how", NEARLY)
+def test_a_change_that_leaves_most_cells_is_none(how: str) -> None:
+    step, name = NEARLY[how]
+    frame = WIDE.select("sex", weight="weight", suite=pl.format("r{}", pl.int_range(400) % 300))
+    columns = {"sex": "quasi-identifier", **dict.fromkeys(("weight", "suite"), "identifier"), name: "other"}
+    with pytest.raises(shoal.Refused, match=f"'{name}' changed, but most of its cells still tell the original ones"):
+        shoal.protect(frame, {**PLAN, "columns": columns, "accept": [], "steps": [step]}, seed=1)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"mask": "noise", "columns": ["weight"], "variance": 0.3},
+        {"mask": "shuffle", "columns": ["weight"]},
+        {"mask": "round", "columns": ["weight"], "base": 0.2},
+        {"mask": "microaggregate-columns", "columns": ["weight"], "size": 5, "grouping": {"method": "mdav", "k": 5}},
+    ],
+)
+def test_a_change_that_hides_needs_no_answer(step: dict[str, object]) -> None:
+    columns = {"sex": "quasi-identifier", "weight": "other"}
+    plan = {**PLAN, "columns": columns, "accept": [], "steps": [step]}
+    assert shoal.protect(WIDE.select(*columns), plan, seed=1).evidence.holds
+
+
+def test_a_bound_covers_the_columns_of_its_measure() -> None:
+    """How closely incomes can be guessed says nothing of those who are alone with their keys."""
+    gate = {"risk": "interval-disclosure", "columns": ["bmi"], "at most": 0.99}
+    columns = {"sex": "quasi-identifier", "weight": "quasi-identifier", "bmi": "confidential"}
+    plan = {"columns": columns, "steps": [{"mask": "noise", "columns": ["bmi"], "variance": 0.5}]}
+    with pytest.raises(shoal.Refused, match="'weight' singles out 400 of 400"):
+        shoal.protect(WIDE.select(*columns), {**plan, "requirements": [gate]}, seed=1)

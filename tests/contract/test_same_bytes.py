@@ -276,6 +276,8 @@ def here() -> dict[str, str]:
 REFUSED = {
     "replace fuzzy-centre 0 in whole",  # needs a fuzzy partition
     "replace fuzzy-centre 0 in mdav",
+    "mask shift-dates 0",  # needs persons
+    "mask truncate-records 0",
 }
 """Plans that make no sense for this table, and are refused."""
 

@@ -10,8 +10,10 @@ import pytest
 
 import shoal
 from shoal.plan import Plan
+from shoal.plan.context import CONTEXTS
 from shoal.plan.draft import plan_text
 from shoal.plan.guess import guess
+from shoal.plan.named import read_requirement
 from shoal.table.check_digits import luhn
 from shoal.table.files.table import Table
 
@@ -207,3 +209,41 @@ def test_laws_are_told_in_a_drafted_plan() -> None:
     assert "# 'birth year' gives 'age' back, by arithmetic, in 60 records (right in 94.0 to 100.0 %)" in text
     assert "'id' gives" not in text
     assert "gives" not in plan_text(Table(frame=frame), "t.csv", synthetic=True)
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("synthetic", [False, True])
+def test_a_draft_for_a_context_states_its_limits(context: str, synthetic: bool, tmp_path: Path) -> None:
+    text = plan_text(Table(frame=frames()["many categories"]), "t.csv", synthetic=synthetic, context=context)
+    (tmp_path / "plan.yaml").write_text(text)
+    plan = Plan.read(tmp_path / "plan.yaml")
+    assert plan.context == context
+    assert (CONTEXTS[context].source in text) is not synthetic  # nobody but shoal limits records that are made up
+    limits = CONTEXTS[context].limits(synthetic=synthetic)
+    assert plan.requirements == tuple(map(read_requirement, limits))
+    assert synthetic or plan.steps[0].method.k == CONTEXTS[context].k
+
+
+def test_the_example_for_a_context_is_proved_or_refused_for_what_it_loses() -> None:
+    """Of three people who differ in sixteen columns more is left than of eleven."""
+    table = shoal.example("hospital", n=200, seed=4)
+    release = shoal.protect(table, shoal.init(table, context="internal"), seed=1)
+    assert "Usual for the context 'internal'" in release.account.context
+    with pytest.raises(shoal.Refused, match=r"Information kept at least 0\.5 does not hold"):
+        shoal.protect(table, shoal.init(table, context="public"), seed=1)
+
+
+def test_suppression_for_a_context_keeps_its_limits(tmp_path: Path) -> None:
+    text = plan_text(Table(frame=frames()["codes"]), "t.csv", context="public")
+    assert "{mask: suppress, k: 11}" in text
+    (tmp_path / "plan.yaml").write_text(text)
+    assert shoal.protect(frames()["codes"], tmp_path / "plan.yaml", seed=1).evidence.holds
+
+
+def test_where_nothing_can_be_protected_no_context_is_written() -> None:
+    assert "for:" not in plan_text(Table(frame=pl.DataFrame({"age": [30]})), "t.csv", context="public")
+
+
+def test_an_unknown_context_is_refused() -> None:
+    with pytest.raises(shoal.ParameterError, match="Unknown context 'reserch'; did you mean 'research'"):
+        shoal.init(frames()["codes"], context="reserch")

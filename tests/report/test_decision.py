@@ -74,6 +74,9 @@ KEPT = {
 LOSS = {**PROSECUTOR, "measure": "sse", "kind": "utility", "title": "Loss by SSE", "value": 2.4, "limits": [0.0, None]}
 
 
+BEFORE = {"missing": 0, "changed": 0.5, "distinct": 4, "mean": None, "spread": None}
+
+
 def limit(measure: dict[str, Any], at_most: float, *, holds: bool = True) -> dict[str, Any]:
     requirement = f"{measure['title']} at most {at_most}"
     return {
@@ -90,8 +93,7 @@ def limit(measure: dict[str, Any], at_most: float, *, holds: bool = True) -> dic
 
 
 def content(*requirements: dict[str, Any], measures: tuple[dict[str, Any], ...] = (PROSECUTOR, LOSS)) -> dict[str, Any]:
-    before = {"missing": 0, "changed": 0.5, "distinct": 4, "mean": None, "spread": None}
-    column = {"name": "a", "role": "other", "missing": 2, "distinct": 3, "original": before}
+    column = {"name": "a", "role": "other", "missing": 2, "distinct": 3, "original": dict(BEFORE)}
     return {
         "requirements": list(requirements),
         "measures": list(measures),
@@ -191,7 +193,7 @@ def test_what_is_open_is_named_and_said_why() -> None:
     head = decision(content(K5, measures=(PROSECUTOR, INTERVAL, {**PROSECUTOR, "measure": "a", "value": None}, LOSS)))
     assert head.heading == "Proved as far as the plan asks; to decide: a risk of 83.6 %, and 2 more points"
     assert to_decide(head) == (
-        "The highest measured risk is 83.6 % (Interval disclosure).",
+        "The highest measured risk that is public is 83.6 % (Interval disclosure).",
         "1 measured risk without a limit is not public; the private report has it.",
         "The plan states no limit on measured risk and none on loss, so that any figure passes. State both as "
         "requirements.",
@@ -225,6 +227,32 @@ def test_a_column_with_one_value_for_all_is_never_green() -> None:
     assert "a: gone: one value for all." in head.sentences
     whole["columns"][0]["original"]["distinct"] = 1
     assert decision(whole).status == "good", "it was so before"
+    whole["columns"][0]["original"] = None  # as in public
+    assert decision(whole).points[1].sentences == ("a: one value for all.",)  # nobody says that there were others
+    single = {"columns": ["a"], "alone": 0, BESIDE: 0}
+    assert decision(whole | {"left as they came": ["a"], "singled out": [single]}).status == "good"
+
+
+def test_what_is_kept_of_all_records_and_what_changed_in_those_that_are_left() -> None:
+    whole = content(K5, measures=(PROSECUTOR, {**KEPT, "sentence": ""}))
+    whole["columns"][0] |= {"missing": 0, "distinct": 4, "original": {**BEFORE, "changed": 0.0}}
+    lost = next(point for point in decision(whole).points if point.label == "Lost")
+    assert lost.sentences == ("a: as it was in the records that are left (25 % kept).",)
+
+
+def test_a_private_share_of_what_is_kept_is_no_loss() -> None:
+    hidden = {**KEPT, "value": None}
+    kept = {**limit(hidden, 0.5), "requirement": "Information kept at least 0.5"}
+    headline = decision(content(K5, kept, measures=(PROSECUTOR, hidden))).headlines[3]
+    assert (headline.label, headline.value) == ("Information kept", "at least 50 %")
+    assert headline.note == "the figure itself is private"
+
+
+def test_a_public_report_speaks_of_public_figures() -> None:
+    hidden = {**INTERVAL, "value": None}
+    assert to_decide(decision(content(K5, measures=(PROSECUTOR, hidden, LOSS))))[0] == (
+        "The highest measured risk that is public is 20 % (Prosecutor risk)."
+    )
 
 
 def test_the_highest_of_the_usual_risks_stands_at_the_head() -> None:

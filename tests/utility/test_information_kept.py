@@ -13,6 +13,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 from shoal.utility.information_kept import InformationKept
+from shoal.vocabulary.errors import DataError
 from utility.test_first_set import X
 
 
@@ -109,3 +110,9 @@ def test_labels_like_the_slow_twin(cells):
         assert kept(records(c=before), records(c=after)) == pytest.approx(slow(before, after, True), abs=1e-9)
         numbers = [float("abcd".index(cell)) for cell in before]
         assert kept(records(x=numbers), records(x=after)) == pytest.approx(slow(numbers, after, False), abs=1e-9)
+
+
+def test_a_column_that_does_not_exist_is_no_column_without_information() -> None:
+    records = Microdata.of(pl.DataFrame({"a": [1, 2]}), {"a": "quasi-identifier"}).records
+    with pytest.raises(DataError, match="'b' cannot be found there"):
+        InformationKept(columns=("b",)).measure(records, records)

@@ -7,21 +7,24 @@ import click
 from shoal.cli.group import cli, pass_terminal
 from shoal.cli.reading import DATA, Options, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
+from shoal.plan.context import CONTEXTS
 from shoal.table.files.database import Database
 
 
 @cli.command()
 @click.argument("file", type=DATA)
 @click.option("--synthetic", is_flag=True, help="Draft a plan that synthesises every record.")
+@click.option("--for", "context", type=click.Choice(list(CONTEXTS)), help="State the usual limits for a recipient.")
 @reading_options
 @query_option("file")
 @pass_terminal
-def init(terminal: Terminal, file: Path | Database, synthetic: bool, reading: Options) -> None:
+def init(terminal: Terminal, file: Path | Database, synthetic: bool, context: str | None, reading: Options) -> None:
     """Guess a plan for FILE and print it; correct it before use.
 
     \b
     Example:
       shoal init people.csv > plan.yaml
+      shoal init people.csv --for research > plan.yaml
       shoal init people.csv --synthetic > synthetic.yaml
     """
     from shoal.plan.draft import plan_text
@@ -33,4 +36,4 @@ def init(terminal: Terminal, file: Path | Database, synthetic: bool, reading: Op
             {g.name: {"role": g.role, "level": g.level, "reason": g.reason} for g in guess(table, synthetic=synthetic)}
         )
     else:
-        click.echo(plan_text(table, file.name, synthetic=synthetic), nl=False)
+        click.echo(plan_text(table, file.name, synthetic=synthetic, context=context), nl=False)

@@ -14,6 +14,7 @@ from shoal.vocabulary.errors import plural
 
 if TYPE_CHECKING:
     from shoal.desk.exposure import Exposure
+    from shoal.plan import Plan
 
 
 @cli.command()

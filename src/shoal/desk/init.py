@@ -12,7 +12,12 @@ from shoal.table.files.atomic import atomic_file
 
 
 def init(
-    table: Any, path: str | Path | None = None, *, synthetic: bool = False, reading: Mapping[str, Any] | None = None
+    table: Any,
+    path: str | Path | None = None,
+    *,
+    synthetic: bool = False,
+    context: str | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Guess a plan for a table: a role for each column, steps that suit the roles, and a requirement.
 
@@ -26,6 +31,8 @@ def init(
         File to write the plan to, with the reason for each guess; it is replaced.
     synthetic
         Draft a plan that synthesises every record.
+    context
+        Kind of recipient whose usual limits the plan states: `public`, `research`, `internal` or `hipaa`.
     reading
         Options for reading files, as for `shoal.protect`.
 
@@ -35,7 +42,7 @@ def init(
         If the table cannot be read, or the file cannot be written.
     """
     given = Given.of(table, reading)
-    text = plan_text(given.table, given.name, synthetic=synthetic)
+    text = plan_text(given.table, given.name, synthetic=synthetic, context=context)
     if path is not None:
         with atomic_file(Path(path)) as temporary:
             temporary.write_text(text, encoding="utf-8")

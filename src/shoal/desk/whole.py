@@ -14,11 +14,12 @@ from shoal.plan.admission import admit
 from shoal.plan.guess import known_by
 from shoal.plan.publication import hidden_cells, public_schema
 from shoal.release import WholeRelease, not_proved
-from shoal.release.account import account_of, left_alone, record_of, unchanged
+from shoal.release.account import account_of, left_alone, record_of
 from shoal.release.advice import advice_on
 from shoal.release.evidence_file import private_evidence
 from shoal.release.publish import publish
 from shoal.release.singled_out import refuse_singled_out, uniques
+from shoal.release.unchanged import nearly_unchanged, unchanged
 from shoal.run.carry_out import Outcome, carry_out, taken_by
 from shoal.run.parts.in_blocks import Runs
 from shoal.run.privacy_spent import private_steps
@@ -119,12 +120,13 @@ def _proved_release(
 
 def _refuse_singled_out(done: Outcome, table: Any) -> None:
     """Refuse a release in which nobody answers for unchanged columns that single people out."""
-    same = unchanged(done.before, done.released, done.pair.pairing)
+    tables = done.before, done.released, done.pair.pairing
     frame = done.original.frame.to_polars()
     given = replace(table, frame=frame) if isinstance(table, Table) else Table(frame=frame)
     refuse_singled_out(
         done.plan,
-        (*left_alone(done.plan, done.accounts, done.released), *same),
+        (*left_alone(done.plan, done.accounts, done.released), *unchanged(*tables)),
+        nearly_unchanged(*tables, done.plan.made_anew),
         partial(known_by, given),
         len(done.released),
         partial(uniques, done.released),

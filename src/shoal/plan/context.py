@@ -34,11 +34,16 @@ class Context:
     k: int
     source: str
 
+    def origin(self, *, synthetic: bool) -> str:
+        """Origin of the limits, in words."""
+        return "limits of shoal's own" if synthetic else f"risk: {self.source}; loss: shoal's own"
+
     def limits(self, *, synthetic: bool) -> tuple[Spec, ...]:
         """The requirements, as a plan states them."""
         if synthetic:
             return SYNTHETIC
-        return ({"privacy": "k-anonymity", "k": self.k}, {"risk": "prosecutor", "at most": round(1 / self.k, 4)}, KEPT)
+        highest = -(-10_000 // self.k) / 10_000  # 1 / k to four decimals, rounded up: classes of k keep it
+        return ({"privacy": "k-anonymity", "k": self.k}, {"risk": "prosecutor", "at most": highest}, KEPT)
 
 
 CONTEXTS: Mapping[ContextName, Context] = {

@@ -7,12 +7,16 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from shoal.judges.laws_of_table import MOST_COLUMNS, REMEDY, TOO_WIDE, laws_in_frame
+from shoal.plan.context import CONTEXTS, KEPT, Context
 from shoal.plan.guess import FEW_CODES, UNCOVERED, Guess, K, guess
 from shoal.table.files.table import Table
-from shoal.vocabulary.errors import plural, printable
+from shoal.vocabulary.errors import ParameterError, plural, printable, unknown
+from shoal.vocabulary.registry import Spec
 
 MANY_KEYS = 12
 """With more quasi-identifiers, suppression would leave little, so records are averaged instead."""
+NO_STEPS = "steps: []"
+
 FORMATS = {
     "parquet": "parquet",
     "xlsx": "xlsx",
@@ -24,7 +28,7 @@ FORMATS = {
 """Format of the release by the ending of the file that was read; csv for all others."""
 
 
-def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
+def plan_text(table: Table, source: str, *, synthetic: bool = False, context: str | None = None) -> str:
     """A plan file with the reason for each guess as a comment.
 
     It runs as it stands, unless a column that leaves unchanged singles people out: then a comment shows how to answer
@@ -36,8 +40,10 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
         Name of the file that was read; the release is written in the same format.
     table, synthetic
         As in `guess`.
+    context
+        Kind of recipient whose limits are spelled out in the plan (`shoal.plan.context`).
     """
-    frame, guesses = table.frame, guess(table, synthetic=synthetic)
+    frame, guesses, given = table.frame, guess(table, synthetic=synthetic), _context(context)
     wide = max((len(_key(g.name)) for g in guesses), default=0)
     lines = [
         f"# Guessed from {printable(source)} ({len(frame):,} records). Correct the roles before you trust a release:",
@@ -53,8 +59,19 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
         lines += _laws(frame, guesses)
     lines += [] if synthetic else _to_accept(frame, guesses)
     ending = source.lower().removesuffix(".gz").rpartition(".")[2]
-    body = _synthesised(frame, guesses) if synthetic else _steps(frame, guesses)
+    body = _synthesised(frame, guesses, given) if synthetic else _steps(frame, guesses, given)
+    if given is not None and NO_STEPS not in body:
+        origin = given.origin(synthetic=synthetic)
+        lines.append(f"for: {context} # limits under requirements, to be changed one by one ({origin})")
     return "\n".join([*lines, *body, f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
+
+
+def _context(name: str | None) -> Context | None:
+    """The context of a name. Raises ParameterError if there is none."""
+    given = next((given for known, given in CONTEXTS.items() if known == name), None)
+    if name is not None and given is None:
+        raise ParameterError(unknown("context", name, CONTEXTS))
+    return given
 
 
 def _repeated(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
@@ -89,20 +106,23 @@ def _to_accept(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
             )
 
 
-def _steps(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
+def _steps(frame: pl.DataFrame, guesses: Sequence[Guess], context: Context | None) -> list[str]:
     """Steps and requirements that suit the quasi-identifiers."""
     keys = [g for g in guesses if g.role == "quasi-identifier"]
-    k = min(K, len(frame))
+    k = min(K if context is None else context.k, len(frame))
     if not keys or k < 2:
-        return ["# Nothing here can be protected: no column that others may know, or too few records.", "steps: []"]
+        return ["# Nothing here can be protected: no column that others may know, or too few records.", NO_STEPS]
+    required, *more = [{"privacy": "k-anonymity", "k": k}] if context is None else context.limits(synthetic=False)
+    limits = [f"  - {_entry(limit)}" for limit in more]
     if len(keys) > MANY_KEYS or any(g.level == "continuous" for g in keys):
         return [
             "steps: # groups of similar records, in which everyone has the group's average",
             f"  - {{partition: mdav, k: {k}, replace: centroid}}",
             "requirements:",
-            f"  - {{privacy: k-anonymity, k: {k}}}",
+            f"  - {_entry(required)}",
+            *limits,
         ]
-    rare = max(2 * K, len(frame) // 100)
+    rare = max(2 * k, len(frame) // 100)
     wide = [g.name for g in keys if frame[g.name].dtype == pl.String and frame[g.name].n_unique() > FEW_CODES]
     recoded = [f"  - {{mask: recode, columns: [{_key(name)}], rare: {rare}, other: other}}" for name in wide]
     return [
@@ -110,15 +130,17 @@ def _steps(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
         *recoded,
         f"  - {{mask: suppress, k: {k}}}",
         "requirements:",
-        f"  - {{privacy: k-anonymity, k: {k}, missing: wildcard}}",
+        f"  - {_entry({**required, 'missing': 'wildcard'})}",
+        *limits,
     ]
 
 
-def _synthesised(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
+def _synthesised(frame: pl.DataFrame, guesses: Sequence[Guess], context: Context | None) -> list[str]:
     """The step that synthesises records, and the requirements on them."""
     drawn = [g.name for g in guesses if g.role != "identifier"]
     if not any(g.role == "quasi-identifier" for g in guesses) or len(frame) < 2:
-        return ["# Nothing here can be made up: no column that others may know, or too few records.", "steps: []"]
+        return ["# Nothing here can be made up: no column that others may know, or too few records.", NO_STEPS]
+    kept = [] if context is None else [f"  - {_entry(KEPT)}"]
     measures = ["{utility: k-marginal}"]
     if secrets := [_key(g.name) for g in guesses if g.role == "confidential" and not g.missing]:
         named = f", columns: [{', '.join(secrets)}]" if any(g.missing for g in guesses) else ""
@@ -129,10 +151,16 @@ def _synthesised(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
         f"  - {{partition: whole, columns: [{', '.join(map(_key, drawn))}], replace: cart}}",
         "requirements: # of 100 people, at most 5 who are alone with what others know may turn up among those made up",
         "  - {risk: replicated-uniques, at most: 0.05}",
+        *kept,
         "# Once you know what it comes to, limit the loss here too, as in - {utility: k-marginal, at least: 800}",
         "measures:",
         *(f"  - {measure}" for measure in measures),
     ]
+
+
+def _entry(limit: Spec) -> str:
+    """A requirement as an entry of a plan."""
+    return f"{{{', '.join(f'{word}: {value}' for word, value in limit.items())}}}"
 
 
 def _key(name: str) -> str:

@@ -273,11 +273,12 @@ class Plan:
 
     @property
     def _usual(self) -> tuple[PrivacyModel, ...]:
-        limits = () if self.context is None else CONTEXTS[self.context].limits(synthetic=self._is_synthetic)
+        limits = () if self.context is None else CONTEXTS[self.context].limits(synthetic=self.is_synthetic)
         return tuple(map(read_requirement, limits))
 
     @property
-    def _is_synthetic(self) -> bool:
+    def is_synthetic(self) -> bool:
+        """True if every quasi-identifier is made anew."""
         return set(self.schema.names("quasi-identifier")) <= set(self.made_anew)
 
     def _in_context(self) -> "Plan":

@@ -17,12 +17,13 @@ from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.in_original_values import before_and_after
 from shoal.judges.odd_values import odd_values
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools, Longs
+from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.plan.context import CONTEXTS
 from shoal.plan.publication import public_about, public_rule, public_sections, recorded
 from shoal.privacy.base import PrivacyModel
 from shoal.release import Account, ColumnAccount, SingledOut
+from shoal.release.unchanged import differing, unchanged
 from shoal.report.evidence import ColumnBefore, Reached
 from shoal.run.carry_out import Outcome
 from shoal.table.bins import distribution
@@ -143,9 +144,8 @@ def _of_context(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     if plan.context is None:
         return ""
     taken = [verdict.requirement for model, verdict in zip(plan.requirements, verdicts) if model in plan.of_context]
-    sentence = (
-        f"Usual for the context '{plan.context}' ({CONTEXTS[plan.context].source}): {'; '.join(taken) or 'none'}."
-    )
+    origin = CONTEXTS[plan.context].origin(synthetic=plan.is_synthetic)
+    sentence = f"Usual for the context '{plan.context}' ({origin}): {'; '.join(taken) or 'none'}."
     usual = {model.method_name for model in plan.of_context}
     own = [
         v.requirement for m, v in zip(plan.requirements, verdicts) if m.method_name in plan.limited_by_context - usual
@@ -253,7 +253,7 @@ def _compared(before: Variable, released: Variable) -> ColumnBefore:
     mean, spread = _shift(before, released) if before.continuous and released.continuous else (None, None)
     return {
         "missing": int(before.missing.sum()),
-        "changed": float(_differing(before, released).mean()) if len(released) else 0.0,
+        "changed": float(differing(before, released).mean()) if len(released) else 0.0,
         "distinct": _distinct(before),
         "mean": mean,
         "spread": spread,
@@ -368,29 +368,3 @@ def left_alone(plan: Plan, accounts: Iterable[StepAccount], released: Records) -
     """Released columns that the plan does not touch."""
     changed = touched(plan, accounts)
     return tuple(name for name in released.names() if name not in changed)
-
-
-def unchanged(original: Records, released: Records, place: Longs) -> Iterator[str]:
-    """Columns whose cells are those of the original; an intruder who knows these can find the record.
-
-    `place`: shape (n',); the original record of each released one.
-    """
-    for variable in released.variables:
-        if variable.name not in original or variable.role in UNITS:
-            continue
-        if not _differing(original[variable.name].take(place), variable).any():
-            yield variable.name
-
-
-def _differing(before: Variable, after: Variable) -> Bools:
-    """Shape (n,); True where a cell differs from the original one. A number never equals a label."""
-    if before.continuous != after.continuous:
-        return ~(before.missing & after.missing)
-    if before.continuous:
-        same = (before.values == after.values) | (before.missing & after.missing)
-        return np.asarray(~same)
-    return np.asarray(_texts(before) != _texts(after))
-
-
-def _texts(variable: Variable) -> Any:
-    return np.array([*map(str, variable.categories), ""])[variable.values]

@@ -30,11 +30,11 @@ from shoal.release.account import (
     reported_models,
     shared_account,
     stands_for_nobody,
-    unchanged,
 )
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.release.publish import publish, write_evidence, write_record
 from shoal.release.singled_out import refuse_singled_out
+from shoal.release.unchanged import nearly_unchanged, unchanged
 from shoal.report.evidence import Reached
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.run.carry_out import MEASURES, k_asked, of_records, pair_of, taken_by
@@ -232,13 +232,14 @@ def _refuse_singled_out(done: LargeOutcome, sample: SampleOfClasses, judged: Jud
     Words and values of confidential columns are those of the plan and of the first part.
     """
     plan = done.plan
-    same = unchanged(sample.original, sample.released, sample.tables.pairing)
+    tables = sample.original, sample.released, sample.tables.pairing
     given = Table(
         frame=frame_of(done.before.parts[:1]), labels={n: c.label for n, c in plan.schema.columns.items() if c.label}
     )
     refuse_singled_out(
         plan,
-        (*left_alone(plan, done.accounts, sample.released), *same),
+        (*left_alone(plan, done.accounts, sample.released), *unchanged(*tables)),
+        nearly_unchanged(*tables, plan.made_anew),
         partial(known_by, given),
         written.records,
         judged.table.uniques,

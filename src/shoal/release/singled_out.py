@@ -1,10 +1,10 @@
 """Records that unchanged columns single out, and the refusal of a release in which nobody has answered for them.
 
-A column is *open* if it leaves unchanged and no requirement covers it. A requirement covers the columns on which its
-classes agree: the quasi-identifiers, unless it names others. A confidential column is taken to be unknown outside, so
-it is open only if its words or its values say otherwise (`shoal.plan.guess.known_by`): numbers of persons, dates,
-places, a sampling weight. Columns with the roles other, weight and stratum are open. Household numbers are replaced,
-so they are never unchanged.
+A column is *open* if it leaves unchanged, or nearly so, and no requirement covers it. A requirement covers the columns
+on which its classes agree, and a bound on a figure those of its measure; the quasi-identifiers, unless others are
+named. A confidential column is taken to be unknown outside, so it is open only if its words or its values say otherwise
+(`shoal.plan.guess.known_by`): numbers of persons, dates, places, a sampling weight. Columns with the roles other,
+weight and stratum are open. Household numbers are replaced, so they are never unchanged.
 
 A release stops if an open column, or two or three together, single out more than `TOLERATED` of its records. The plan
 answers for columns by naming them under `accept`, alone and with each other. A set that is accepted in part stops the
@@ -20,7 +20,8 @@ import numpy as np
 
 from shoal.plan import Plan
 from shoal.plan.guess import UNCOVERED
-from shoal.privacy.base import ClassModel
+from shoal.privacy.base import ClassModel, PrivacyModel
+from shoal.privacy.gate import Gate
 from shoal.report.unchanged import TOLERATED
 from shoal.table.records import Records
 from shoal.vocabulary.errors import Refused, quoted
@@ -59,7 +60,7 @@ def open_columns(plan: Plan, unchanged: Iterable[str], known_by: Callable[[str],
     """
     keys = plan.schema.names("quasi-identifier")
     protecting = [model for model in plan.requirements if model.protects]
-    covered = {name for m in protecting for name in (m.class_columns(keys) if isinstance(m, ClassModel) else keys)}
+    covered = {name for model in protecting for name in _covered(model, plan, keys)}
     reasons = {}
     for name in dict.fromkeys(unchanged):
         role = plan.schema.columns[name].role
@@ -67,6 +68,15 @@ def open_columns(plan: Plan, unchanged: Iterable[str], known_by: Callable[[str],
         if name not in covered and (reason or role in UNCOVERED or role == "quasi-identifier"):
             reasons[name] = reason
     return reasons
+
+
+def _covered(model: PrivacyModel, plan: Plan, keys: Sequence[str]) -> Sequence[str]:
+    """The columns on which a requirement looks for people: of a bound on a figure, those of its measure."""
+    if isinstance(model, ClassModel):
+        return model.class_columns(keys)
+    if not isinstance(model, Gate):
+        return keys
+    return getattr(model.measure, "columns", None) or plan.schema.names(*model.measure.roles)
 
 
 def singling_out(names: Iterable[str], accepted: Iterable[str], records: int, counted: Uniques) -> dict[Columns, int]:
@@ -101,9 +111,19 @@ def singling_out(names: Iterable[str], accepted: Iterable[str], records: int, co
 
 
 def refuse_singled_out(
-    plan: Plan, unchanged: Iterable[str], known_by: Callable[[str], str], records: int, counted: Uniques
+    plan: Plan,
+    unchanged: Iterable[str],
+    nearly: Sequence[str],
+    known_by: Callable[[str], str],
+    records: int,
+    counted: Uniques,
 ) -> None:
-    """Refuse a release whose open columns single out too many records; parameters as above.
+    """Refuse a release whose open columns single out too many records; further parameters as above.
+
+    Parameters
+    ----------
+    nearly
+        Columns that changed, though most of their cells still tell the original ones.
 
     Raises
     ------
@@ -113,19 +133,28 @@ def refuse_singled_out(
     """
     if not any(model.protects for model in plan.requirements):
         return
-    reasons = open_columns(plan, unchanged, known_by)
+    reasons = open_columns(plan, (*unchanged, *nearly), known_by)
     counted, sets, answered = cache(counted), dict[Columns, int](), plan.accept
     while more := singling_out(reasons, answered, records, counted):
         sets |= more
         answered = tuple(dict.fromkeys((*answered, *(name for some in more for name in some))))
     if sets:  # all that would stop it, one answer after the other
-        raise Refused(_sentence(sets, reasons, plan.accept, records))
+        raise Refused(_sentence(sets, reasons, nearly, plan.accept, records))
 
 
-def _sentence(sets: Mapping[Columns, int], reasons: Mapping[str, str], accepted: Sequence[str], records: int) -> str:
+def _sentence(
+    sets: Mapping[Columns, int],
+    reasons: Mapping[str, str],
+    nearly: Sequence[str],
+    accepted: Sequence[str],
+    records: int,
+) -> str:
     columns = [name for name in reasons if any(name in some for some in sets)]
     clauses = list(_clauses(sets, records))
     doubts = [f"'{name}' is confidential in the plan, but {reasons[name]}." for name in columns if reasons[name]]
+    doubts += [
+        f"'{name}' changed, but most of its cells still tell the original ones." for name in columns if name in nearly
+    ]
     more = f"; and {len(sets) - NAMED} further sets" if len(sets) > NAMED else ""
     return " ".join(
         [

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from shoal.report.evidence import ColumnBefore, EvidenceFile, Figure, ReleasedColumn
 from shoal.report.forms import is_share, share
 
-ONE_VALUE = "gone: one value for all"
+AS_IT_WAS = "as it was"
+ONE_VALUE = "one value for all"
 
 LEAST_SHIFT = 0.005
 """Changes of a mean or a spread below this share are not worth a word."""
@@ -31,11 +32,16 @@ def became(content: EvidenceFile, kept_by: Figure | None) -> list[Became]:
     """All columns, with the figures by column of a measure that counts what is kept."""
     by_column = (kept_by["by_column"] or {}) if kept_by and counts_kept(kept_by) else {}
     shares = {name: value for name, value in by_column.items() if isinstance(value, float)}
-    released = [
-        Became(name=c["name"], words=_words(c, content), kept=shares.get(c["name"])) for c in content["columns"]
-    ]
+    released = [_became(c, content, shares.get(c["name"])) for c in content["columns"]]
     absent = [name for name in content["not released"] if name in shares]
     return released + [Became(name=name, words="gone: not released", kept=shares[name]) for name in absent]
+
+
+def _became(column: ReleasedColumn, content: EvidenceFile, kept: float | None) -> Became:
+    words = _words(column, content)
+    if words == AS_IT_WAS and kept is not None and kept < 1:
+        words += " in the records that are left"
+    return Became(name=column["name"], words=words, kept=kept)
 
 
 def counts_kept(measure: Figure) -> bool:
@@ -45,25 +51,25 @@ def counts_kept(measure: Figure) -> bool:
 
 def with_one_value(content: EvidenceFile) -> list[str]:
     """Released columns in which every record has the same value, though the original is not known to be so."""
-    return [c["name"] for c in content["columns"] if _has_one_value(c, content["records"])]
+    return [c["name"] for c in content["columns"] if _has_one_value(c, content)]
 
 
-def _has_one_value(column: ReleasedColumn, records: int) -> bool:
+def _has_one_value(column: ReleasedColumn, content: EvidenceFile) -> bool:
     before = column["original"]
-    varied = before is None or before["distinct"] > 1
-    return records > 1 and column["distinct"] is not None and column["distinct"] <= 1 and varied
+    varied = column["name"] not in content["left as they came"] if before is None else before["distinct"] > 1
+    return content["records"] > 1 and column["distinct"] is not None and column["distinct"] <= 1 and varied
 
 
 def _words(column: ReleasedColumn, content: EvidenceFile) -> str:
-    if _has_one_value(column, content["records"]):
-        return ONE_VALUE
+    if _has_one_value(column, content):
+        return ONE_VALUE if column["original"] is None else f"gone: {ONE_VALUE}"
     if column["name"] in content["made anew"]:
         return "made anew"
     before = column["original"]
     if before is None:
         came = column["name"] in content["left as they came"]
         return "as it came" if came else ", ".join(_of_release(column, content["records"])) or "not counted"
-    return ", ".join(_of_both(column, before, content["records"])) or "as it was"
+    return ", ".join(_of_both(column, before, content["records"])) or AS_IT_WAS
 
 
 def _of_release(column: ReleasedColumn, records: int) -> Iterator[str]:

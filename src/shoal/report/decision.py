@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from shoal.report.became import ONE_VALUE, became, with_one_value
+from shoal.report.became import became, with_one_value
 from shoal.report.evidence import EvidenceFile, Figure, Requirement
 from shoal.report.forms import in_unit, is_share, number_of, share
 from shoal.report.headlines import (
@@ -25,7 +25,6 @@ from shoal.report.headlines import (
     is_synthetic,
     limits_of,
     limits_on,
-    listed,
     main_measure,
     measured,
 )
@@ -139,7 +138,11 @@ def _lost(content: EvidenceFile) -> list[str]:
     columns = became(content, measure)
     single_valued = with_one_value(content)
     lost = sorted((c for c in columns if c.kept is not None and c.kept < 1), key=lambda c: c.kept or 0.0)
-    named = [f"{', '.join(single_valued)}: {ONE_VALUE}"] if single_valued else []
+    alike: dict[str, list[str]] = {}
+    for c in columns:
+        if c.name in single_valued:
+            alike.setdefault(c.words, []).append(c.name)
+    named = [f"{', '.join(names)}: {words}" for words, names in alike.items()]
     named += [f"{c.name}: {c.words} ({share(c.kept or 0.0)} kept)" for c in lost if c.name not in single_valued][:NAMED]
     return lines + ([f"{'; '.join(named)}."] if named else [])
 
@@ -148,9 +151,12 @@ def _not_judged(content: EvidenceFile) -> Iterator[Gap]:
     """Gaps between the proofs and a decision, the gravest first; none if everything was judged."""
     on_risk, on_loss = limits_on(content, "risk"), limits_on(content, "utility")
     if repeated := [measure["identifier"] for measure in content["of records"] if measure["promises"]]:
-        names = listed([repr(name) for name in repeated])
-        short = f"records were counted, not values of {names}"
-        yield Gap(short=short, sentence=f"{_upper(short)}: people with several records are not protected as promised.")
+        names = " and ".join(filter(None, [", ".join(map(repr, repeated[:-1])), repr(repeated[-1])]))
+        yield Gap(
+            short="people with several records",
+            sentence=f"Records were counted, not values of {names}: people with several records are not protected as "
+            "promised.",
+        )
     if clause := most_singled_out(content):
         yield Gap(
             short="columns that leave unchanged",
@@ -163,14 +169,7 @@ def _not_judged(content: EvidenceFile) -> Iterator[Gap]:
         has, it = ("has", "it") if len(lost) == 1 else ("have", "them")
         tells = f"{', '.join(lost)} {has} one value for all, which tells nothing of anybody"
         yield Gap(short="whether the table is still of use", sentence=f"{tells}. Mask less of {it}, or leave {it} out.")
-    hidden = [
-        measure
-        for measure in content["measures"]
-        if measure["kind"] == "risk"
-        and measure["value"] is None
-        and not measure["reason"]
-        and not limits_of(content, measure)
-    ]
+    hidden = _hidden(content)
     if hidden:
         short = f"{counted(len(hidden), 'measured risk')} without a limit {is_or_are(len(hidden))} not public"
         yield Gap(
@@ -185,6 +184,12 @@ def _not_judged(content: EvidenceFile) -> Iterator[Gap]:
         )
 
 
+def _hidden(content: EvidenceFile) -> list[Figure]:
+    """The measured risks without a limit whose figures are not shown here."""
+    risks = (m for m in content["measures"] if m["kind"] == "risk" and m["value"] is None and not m["reason"])
+    return [measure for measure in risks if not limits_of(content, measure)]
+
+
 def _highest(content: EvidenceFile, on_risk: Sequence[Requirement]) -> list[Gap]:
     """The highest measured risk that has no limit of its own, if it exceeds the highest limit that was stated."""
     tolerated = max((verdict["required"] for verdict in on_risk), default=0.0)
@@ -197,7 +202,9 @@ def _highest(content: EvidenceFile, on_risk: Sequence[Requirement]) -> list[Gap]
     if not above:
         return []
     worst = max(above, key=_worst)
-    which = "the highest measured risk" + (" without a limit" if on_risk else "")
+    which = (
+        "the highest measured risk" + " without a limit" * bool(on_risk) + " that is public" * bool(_hidden(content))
+    )
     end = worst["interval"]
     sure = f", with {share(end['confidence'])} confidence at most {in_unit(end['high'], worst)}" if end else ""
     value = in_unit(worst["value"], worst)

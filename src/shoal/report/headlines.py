@@ -146,8 +146,10 @@ def _proved_only(content: EvidenceFile, kind: MeasureKind, label: str) -> Headli
         return None
     measure = limited_by(content, limits[0])[0]
     limit, kept = _limit_of(content, measure)
-    note = f"{measure['title']}; the figure itself is private"
-    return Headline(label=label, value=limit, note=note, limit=limit, kept=kept)
+    private = "the figure itself is private"
+    if counts_kept(measure):
+        return Headline(label=measure["title"], value=limit, note=private, limit=limit, kept=kept)
+    return Headline(label=label, value=limit, note=f"{measure['title']}; {private}", limit=limit, kept=kept)
 
 
 def _main_risk(content: EvidenceFile) -> Headline:

@@ -12,7 +12,7 @@ from shoal.kernels.elementary import log
 from shoal.table.variable import Variable
 from shoal.utility.base import OfColumns, without_rounding
 from shoal.vocabulary.facts import Better
-from shoal.vocabulary.prelude import ByColumn, NoFigure, in_digits, method, of_original, plural
+from shoal.vocabulary.prelude import ByColumn, DataError, NoFigure, in_digits, method, of_original, plural, quoted
 
 CUTS = 20
 """Ranges of equal numbers of original records, in which the numbers of a column made anew are counted."""
@@ -47,6 +47,8 @@ class InformationKept(OfColumns):
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.columns or pair.before.names(*self.roles)
+        if unknown := [name for name in names if name not in pair.before]:
+            raise DataError(f"Columns must be in the original table; {quoted(unknown)} cannot be found there.")
         if not names or not len(pair.before):
             raise NoFigure("There is no record, or no quasi-identifier or confidential column.")
         kept = {name: 1.0 - without_rounding(1.0 - _kept(pair, name)) for name in names}
