@@ -37,7 +37,7 @@ from shoal.release.publish import publish, write_evidence, write_record
 from shoal.release.singled_out import refuse_singled_out
 from shoal.report.evidence import Reached
 from shoal.risk.class_risk import LookalikeRisk
-from shoal.run.carry_out import MEASURES, k_asked, of_records, pair_of, taken_by
+from shoal.run.carry_out import MEASURES, households_known, k_asked, of_records, pair_of, taken_by
 from shoal.run.parts.admission import class_models
 from shoal.run.parts.finishing import released_files
 from shoal.run.parts.outcome import LargeOutcome
@@ -106,7 +106,8 @@ def write_release(
     sample = _sample(done, judged)
     _refuse_singled_out(done, sample, judged, written)
     findings = _findings(done, sample, figures)
-    evidence = Evidence(verdicts=tuple(verdicts), findings=findings, of_records=repeated)
+    cautions = (*repeated, *households_known(done.plan))
+    evidence = Evidence(verdicts=tuple(verdicts), findings=findings, of_records=cautions)
     withheld = _withheld(done, plan, written)
     account = _account(done, plan, evidence, withheld, exact, sample, judged)
     release = LargeRelease(
