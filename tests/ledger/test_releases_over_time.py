@@ -310,7 +310,7 @@ def test_a_release_of_nobody_known_says_so(tmp_path: Path, classes_of_ten: pl.Da
     others = with_a_mover(classes_of_ten).with_columns(person=pl.lit("P") + pl.col("person").cast(pl.String))
     release = shoal.protect(others, KEPT, tmp_path / "2", seed=1, ledger=tmp_path / "l")
     assert release.evidence.verdicts[-1].sentence.endswith(
-        "None of these persons is in an earlier release. If some should be, their keys are written differently."
+        "None of these persons is in an earlier release; if some should be, their keys differ."
     )
 
 

@@ -16,7 +16,6 @@ from shoal.table.records import Classes
 from shoal.vocabulary.errors import plural
 from shoal.vocabulary.facts import Band, Figure
 
-
 TELLING = 0.9
 """Share of the records of a repeated value from which on the value tells whose they are: exceptions do not hide it."""
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
+from shoal.judges.units import KnownLess, RepeatedIdentifier
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.guess import known_by
@@ -106,7 +107,7 @@ def write_release(
     sample = _sample(done, judged)
     _refuse_singled_out(done, sample, judged, written)
     findings = _findings(done, sample, figures)
-    cautions = (*repeated, *households_known(done.plan))
+    cautions: tuple[RepeatedIdentifier | KnownLess, ...] = (*repeated, *households_known(done.plan))
     evidence = Evidence(verdicts=tuple(verdicts), findings=findings, of_records=cautions)
     withheld = _withheld(done, plan, written)
     account = _account(done, plan, evidence, withheld, exact, sample, judged)
