@@ -160,7 +160,7 @@ def _sequences(earlier: Sequence[tuple[Row, Entry]], before: History, entry: Ent
         )
         sentence += f", but for {plural(already, 'person')} of whom earlier releases told as much." if already else "."
         if len(before.persons) and not before.at(entry.persons)[1].any():
-            sentence += " None of these persons is in an earlier release; if some should be, their keys are written differently."
+            sentence += " None of these persons is in an earlier release; if some should be, their keys differ."
         return _verdict(named, k, int(sizes.min()) if len(sizes) else None, sentence, facts)
     alone = [(int(newly_small(History().after(e), entry, k)[1].sum()), row) for row, e in earlier]
     most, row = max(alone, key=lambda pair: pair[0], default=(0, None))
