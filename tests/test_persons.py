@@ -210,7 +210,9 @@ def test_what_cannot_be_counted_or_grouped_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"the table has 40 values of 'patient'\); got 41"):
         shoal.protect(visits(), plan(partition="mdav", k=41, unit="patient", columns=["age"]), seed=1)
     table = visits().with_columns(patient=pl.when(pl.col("patient") == "P01").then(None).otherwise("patient"))
-    with pytest.raises(DataError, match=r"Column 'patient' has .* missing values; unit needs complete columns"):
+    with pytest.raises(
+        DataError, match=r"Column 'patient' has .* missing values, so that whose these records are is not known"
+    ):
         shoal.protect(table, plan(partition="mdav", k=3, unit="patient", columns=["age"]), seed=1)
     assert KAnonymity(k=2, unit="patient", missing="wildcard").check(visits()).achieved is None
 

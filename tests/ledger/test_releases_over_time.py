@@ -283,3 +283,50 @@ def test_a_plan_with_a_ledger_is_written_and_read_again() -> None:
     plan = shoal.Plan.of({**PLAN, "ledger": described})
     assert shoal.Plan.of(plan.as_mapping()) == plan
     assert "ledger" not in shoal.Plan.of(PLAN).as_mapping()
+
+
+@pytest.fixture
+def classes_of_ten() -> pl.DataFrame:
+    """Six classes of ten persons each."""
+    cohort = [0, 1, 2] * 20
+    pay = [100.0 * (number % 7) for number in range(60)]
+    return pl.DataFrame({"person": range(60), "cohort": cohort, "region": ["N", "S"] * 30, "pay": pay, "left": "-"})
+
+
+def with_a_mover(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(region=pl.when(pl.col("person") == 7).then(pl.lit("N")).otherwise("region"))
+
+
+def test_a_key_is_the_same_written_with_a_point_or_without(tmp_path: Path, classes_of_ten: pl.DataFrame) -> None:
+    shoal.protect(classes_of_ten, KEPT, tmp_path / "1", seed=1, ledger=tmp_path / "l")
+    with_points = with_a_mover(classes_of_ten).cast({"person": pl.Float64})
+    with pytest.raises(Refused, match="of 1 person"):
+        shoal.protect(with_points, KEPT, tmp_path / "2", seed=1, ledger=tmp_path / "l")
+
+
+def test_a_release_of_nobody_known_says_so(tmp_path: Path, classes_of_ten: pl.DataFrame) -> None:
+    """A key that is written differently looks like new persons."""
+    shoal.protect(classes_of_ten, KEPT, tmp_path / "1", seed=1, ledger=tmp_path / "l")
+    others = with_a_mover(classes_of_ten).with_columns(person=pl.lit("P") + pl.col("person").cast(pl.String))
+    release = shoal.protect(others, KEPT, tmp_path / "2", seed=1, ledger=tmp_path / "l")
+    assert release.evidence.verdicts[-1].sentence.endswith(
+        "None of these persons is in an earlier release; if some should be, their keys differ."
+    )
+
+
+def test_a_synthetic_table_hides_no_later_exposure(tmp_path: Path, classes_of_ten: pl.DataFrame) -> None:
+    """A synthetic table made without one person does not count as having told that person apart."""
+    steps = [{"partition": "whole", "replace": "cart", "columns": ["cohort", "region", "pay"]}]
+    synthetic = {"columns": COLUMNS, "steps": steps, "ledger": {"key": "person"}}
+    shoal.protect(classes_of_ten, KEPT, tmp_path / "1", seed=1, ledger=tmp_path / "l")
+    fewer = classes_of_ten.filter(pl.col("person") != 7)
+    shoal.protect(fewer, synthetic, tmp_path / "2", seed=1, ledger=tmp_path / "l", unproved=True)
+    with pytest.raises(Refused, match="of 1 person"):
+        shoal.protect(with_a_mover(classes_of_ten), KEPT, tmp_path / "3", seed=1, ledger=tmp_path / "l")
+
+
+def test_classes_with_one_recoded_cell_are_counted(tmp_path: Path, classes_of_ten: pl.DataFrame) -> None:
+    held = {**PLAN, "ledger": {"key": "person", "hold_back": True}}
+    for number, table in enumerate((classes_of_ten, with_a_mover(classes_of_ten).reverse()), 1):
+        shoal.protect(table, held, tmp_path / str(number), seed=1, ledger=tmp_path / "l")
+    assert Ledger(tmp_path / "l").entry(2).cells["region"] == {"blank": 0, "recoded": 10}

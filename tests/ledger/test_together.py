@@ -176,3 +176,21 @@ def test_a_pair_of_files_is_read_in_any_frame_and_by_guess() -> None:
     by_pandas = shoal.audit_together([table.to_pandas(), table.to_arrow()], key="id")
     assert by_polars == by_pandas
     assert by_polars.k == 5
+
+
+def test_who_is_missing_from_one_of_many_files_is_told_apart_by_it() -> None:
+    table = frame(id=range(60), age=["30", "40", "50"] * 20, town=["A", "B"] * 30)
+    known = shoal.audit_together([*[table] * 65, table.filter(pl.col("id") != 7)], PLAN, key="id")
+    assert (known.unique, known.come_or_go, known.holds) == (1, 1, False)
+
+
+def test_a_key_is_the_same_written_with_a_point_or_without() -> None:
+    table = frame(id=[1, 2, 3, 4], age=[30, 30, 40, 40], town=["A", "A", "B", "B"])
+    assert shoal.audit_together([table, table.cast({"id": pl.Float64})], PLAN, key="id").persons == 4
+    large = table.with_columns(id=pl.col("id") + 10**17)
+    assert shoal.audit_together([large, large.cast({"id": pl.String})], PLAN, key="id").persons == 4
+
+
+def test_files_without_records_are_not_paired() -> None:
+    empty = frame(id=[1], age=[30], town=["A"]).clear()
+    assert shoal.audit_together([empty, empty], PLAN).persons is None

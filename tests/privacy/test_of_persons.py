@@ -185,3 +185,39 @@ def test_knowing_needs_persons() -> None:
     plan = {"columns": {**ROLES, "p": "other"}, "requirements": [{"privacy": "k-anonymity", "k": 1, "knowing": 2}]}
     with pytest.raises(Refused, match="no column with the role person"):
         shoal.protect(pl.DataFrame(BY_HAND), plan, seed=1)
+
+
+def test_one_exception_does_not_hide_a_column_that_tells_whose_records_are() -> None:
+    """Each person's birthday is in all records of the person; two persons share one."""
+    days = [{"p": p, "q": q, "c": "x", "born": min(p, 28)} for p in range(30) for q in ("ab" if p < 15 else "a")]
+    hidden = {**ROLES, "p": {"role": "person", "release_key": False}, "born": "other"}
+    plan = {"columns": hidden, "requirements": [{"privacy": "k-anonymity", "k": 5}], "accept": ["born", "c"]}
+    (verdict,) = shoal.protect(pl.DataFrame(days), plan, seed=1).evidence.verdicts
+    assert verdict.requirement == "5-anonymity of persons, all records known"
+
+
+@pytest.mark.parametrize("unit", [None, "household"])
+def test_a_released_household_number_is_named_where_less_than_its_records_is_counted(unit: str | None) -> None:
+    """Six households with two records each, every pair unique: 3-anonymous record by record."""
+    pairs = ["aa", "bb", "cc", "ab", "ac", "bc"]
+    homes = pl.DataFrame([{"h": h, "q": q, "c": "x"} for h, pair in enumerate(pairs) for q in pair])
+    columns = {"h": "household", "q": ROLES["q"], "c": "confidential"}
+    less = {"privacy": "k-anonymity", "k": 3, **({"unit": unit} if unit else {})}
+    evidence = shoal.protect(homes, {"columns": columns, "requirements": [less]}, seed=1).evidence
+    named = f"k-anonymity of {unit or 'record'}s: but 'h' is released and tells which records are one household's"
+    assert named in evidence.lines()[0] and named in evidence.public_of_records()[0]["sentence"]
+    hidden = {**columns, "h": {"role": "household", "release_key": False}}
+    assert not shoal.protect(homes, {"columns": hidden, "requirements": [less]}, seed=1).evidence.of_records
+    whole = {**less, "unit": "household", "knowing": "all records"}
+    with pytest.raises(Refused, match="6 stand alone"):
+        shoal.protect(homes, {"columns": columns, "requirements": [whole]}, seed=1)
+
+
+def test_suppress_counts_persons_whose_key_is_not_released() -> None:
+    table = pl.DataFrame({"p": [1, 1, 2, 2, 3, 3, 4, 4, 5], "q": list("abababacb"), "c": list("xyxyxyxyx")})
+    hidden = {**ROLES, "p": {"role": "person", "release_key": False}, "c": "confidential"}
+    k = {"k": 2, "knowing": "one record"}
+    steps = [{"mask": "suppress", "k": 2, "requirements": [{"method": "k-anonymity", **k}]}]
+    plan = {"columns": hidden, "steps": steps, "requirements": [{"privacy": "k-anonymity", **k}]}
+    (verdict,) = shoal.protect(table, plan, seed=1).evidence.verdicts
+    assert verdict.sentence.endswith("each of 5 persons in 9 records is alike with at least 1 other.")

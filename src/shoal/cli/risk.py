@@ -49,14 +49,16 @@ def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top:
         terminal.note("Roles are guessed; see them with shoal init, correct them, and give them with --plan.")
     exposure = shoal.exposure(table, plan, top=top)
     terminal.result(exposure.as_mapping())
-    for mark, sentence in zip(("PRIVATE", "because", "look at"), exposure.sentences, strict=True):
-        terminal.say(f"{mark:<9} {sentence}")
-    terminal.say(f"\nkeys      {', '.join(exposure.keys)}")
+    private, *others = exposure.sentences
+    terminal.say(f"PRIVATE   {private}")
     for name, (persons, records) in exposure.persons.items():
         terminal.say(
-            f"records   {name}: {plural(persons, 'person')} in {plural(records, 'record')}; what follows counts "
+            f"records   {name}: {plural(persons, 'person')} in {plural(records, 'record')}; these figures count "
             f"records. As person, promises of a plan count persons"
         )
+    for mark, sentence in zip(("because", "look at"), others, strict=True):
+        terminal.say(f"{mark:<9} {sentence}")
+    terminal.say(f"\nkeys      {', '.join(exposure.keys)}")
     for k, count in exposure.fewer_than.items():
         share = 100 * count / exposure.records
         terminal.say(f"{k}-anonymity is broken by {count:,} records ({share:.1f} %)")

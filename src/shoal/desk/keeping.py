@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from shoal.ledger.entry import entry_of, numbers_of
 from shoal.ledger.hold_back import changes_to_hold_back
+from shoal.ledger.pairing import labels_of
 from shoal.ledger.pending import IN_PRIVATE, Pending
 from shoal.ledger.proof import History, holdings
 from shoal.ledger.store import Ledger, new_secret
@@ -122,8 +122,8 @@ class Keeping:
             rows = self.earlier.counted()
             parties = holdings(rows, self.plan.about.audience, self.rules.collude)
             numbers = sorted({row.number for party in parties for row in party})
-            for number in numbers:
-                history = history.after(self.earlier.entry(number))
+            for entry in map(self.earlier.entry, numbers):
+                history = history.after(entry) if entry.tells_of_persons else history
         return history
 
     def _about(self, done: Outcome, names: tuple[str, ...]) -> Mapping[str, Any]:
@@ -151,5 +151,4 @@ def _places(rows: Any, wanted: Any) -> Any:
 
 def _cells(original: Microdata, name: str) -> list[str | None]:
     """The cells of a column as text, by row of the original."""
-    column: pl.Series = original.frame[name].to_polars().cast(pl.String)
-    return column.to_list()
+    return labels_of(original.frame[name].to_polars()).to_list()

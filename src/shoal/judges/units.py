@@ -16,6 +16,9 @@ from shoal.table.records import Classes
 from shoal.vocabulary.errors import plural
 from shoal.vocabulary.facts import Band, Figure
 
+TELLING = 0.9
+"""Share of the records of a repeated value from which on the value tells whose they are: exceptions do not hide it."""
+
 
 def units_of_classes(classes: Classes, units: Longs) -> Longs:
     """Shape (C,); distinct units of each class, at least 1: a missing unit may be one that the class already has.
@@ -31,7 +34,7 @@ def units_of_classes(classes: Classes, units: Longs) -> Longs:
 def telling_column(pair: TablePair, unit: str) -> str | None:
     """A released column that tells which records are one unit's: its own, or one that gives several of them away.
 
-    Each value of such a column is of one unit alone, and some are of several records.
+    Of the records that share a value of such a column, nine in ten or more share it with the same unit's alone.
     """
     if (own := pair.column_of(unit)) is not None:
         return own
@@ -41,9 +44,10 @@ def telling_column(pair: TablePair, unit: str) -> str | None:
     for variable in pair.released.variables:
         cells = pair.released.codes_as_written(variable.name).astype(np.int64)
         present = (cells >= 0) & (units >= 0)
-        values = len(np.unique(cells[present]))
-        pairs = len(np.unique(cells[present] * (int(units.max(initial=0)) + 1) + units[present]))
-        if values == pairs < int(present.sum()):
+        records, width = np.bincount(cells[present]), int(units.max(initial=0)) + 1
+        owners = np.bincount(np.unique(cells[present] * width + units[present]) // width, minlength=len(records))
+        shared = int(records[records > 1].sum())
+        if shared and records[(records > 1) & (owners == 1)].sum() >= TELLING * shared:
             return variable.name
     return None
 
@@ -120,17 +124,20 @@ def _promised(promises: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownLess:
-    """Requirements by which an intruder knows less of a person than the released table lets one know."""
+    """Requirements by which an intruder knows less of a person, or household, than the released table lets one know."""
 
-    identifier: str  # The released column that tells which records are one person's
+    identifier: str  # The released column that tells which records are one person's, or one household's
     asked: tuple[str, ...]  # The requirements, with what they take to be known
-    own: bool  # True if it is the released column of persons, as everybody sees
+    own: bool  # True if it is the released column of persons or households, as everybody sees
+    unit: str = "person"
 
     def sentence(self, promises: Sequence[str]) -> str:
         """The caution; it says nothing of any one record."""
+        remedy = "" if self.unit == "person" else f"unit: {self.unit} with "
         return (
-            f"{'; '.join(self.asked)}: but '{self.identifier}' is released and tells which records are one person's, "
-            f"so who knows more of a person may find them all. Say knowing: all records, or release_key: false."
+            f"{'; '.join(self.asked)}: but '{self.identifier}' is released and tells which records are one "
+            f"{self.unit}'s, so who knows more of a {self.unit} may find them all. Say {remedy}knowing: all records, "
+            f"or release_key: false."
         )
 
     def public_sentence(self, promises: Sequence[str]) -> str:

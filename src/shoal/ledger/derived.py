@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.kernels.arrays import Bools, Ints, Longs, ints
 from shoal.kernels.classes import classes
-from shoal.ledger.pairing import Pairing
+from shoal.ledger.pairing import Pairing, labels_of
 from shoal.table.hierarchy import SEPARATOR, Hierarchy
 from shoal.table.number_range import NumberRange
 
@@ -59,7 +59,7 @@ def derived(
     cells = {name: _labels([frame[name] for frame in frames], pairing) for name in names}
     present = np.column_stack([np.bincount(p, minlength=pairing.count) > 0 for p in pairing.persons])
     known = Derived(sizes=np.zeros(0, dtype=np.int64), present=present)
-    codes: list[Ints] = [ints(present @ (1 << np.arange(present.shape[1])))]
+    codes: list[Ints] = [ints(np.unique(present, axis=0, return_inverse=True)[1].ravel())]
     for name, (table, labels) in cells.items():
         nodes = trees[name].nodes() if name in trees else {}
         meanings = [meaning(label, nodes) for label in labels]
@@ -86,7 +86,7 @@ def class_sizes_of(frame: pl.DataFrame, names: Sequence[str]) -> Longs:
 
 def _labels(columns: Sequence[pl.Series], pairing: Pairing) -> tuple[Ints, list[str]]:
     """Shape (persons, files), codes of a column's labels in each file, and the labels in the order of the codes."""
-    texts = pl.concat([_text(column) for column in columns])
+    texts = pl.concat([labels_of(column) for column in columns])
     labels = texts.drop_nulls().unique().sort()
     codes = texts.replace_strict(labels, pl.Series(range(len(labels))), default=BLANK, return_dtype=pl.Int32)
     parted = np.split(codes.to_numpy(), np.cumsum([len(column) for column in columns])[:-1])
@@ -94,21 +94,6 @@ def _labels(columns: Sequence[pl.Series], pairing: Pairing) -> tuple[Ints, list[
     for number, (persons, own) in enumerate(zip(pairing.persons, parted)):
         table[persons, number] = own
     return table, labels.to_list()
-
-
-def _text(column: pl.Series) -> pl.Series:
-    """Cells as labels; the same number is the same label, whether a file writes it with a point or without."""
-    if not column.dtype.is_numeric():
-        return column.cast(pl.String).alias("cell")
-    number = column.cast(pl.Float64).fill_nan(None)
-    whole = number.is_not_null() & (number == number.round()) & (number.abs() < 1 << 53)
-    return (
-        pl.select(
-            pl.when(whole).then(number.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(number.cast(pl.String))
-        )
-        .to_series()
-        .alias("cell")
-    )
 
 
 def _value(pattern: Sequence[int], meanings: Sequence[Meaning]) -> tuple[object, int, int]:

@@ -48,7 +48,7 @@ class Entry:
     groups
         Shape (n,); the class of each person, from 0; all 0 where no class tells of a person.
     patterns
-        Shape (classes, quasi-identifiers); `KEPT`, `BLANK` or `RECODED`.
+        Shape (classes, quasi-identifiers); `KEPT`, `BLANK`, or `RECODED` if any cell of the class is.
     signatures
         By confidential column, shape (classes,); keyed hash of the class's set of values.
     distinct
@@ -68,8 +68,13 @@ class Entry:
         return None if audience is None else str(audience)
 
     @property
+    def tells_of_persons(self) -> bool:
+        """False if all quasi-identifiers were made anew for the table as a whole."""
+        return bool(self.about["quasi-identifiers"])
+
+    @property
     def cells(self) -> dict[str, dict[str, int]]:
-        """By quasi-identifier, the number of persons whose cell is blank, and whose cell is recoded."""
+        """By quasi-identifier, the number of persons in classes with blank cells, and with some recoded ones."""
         persons = np.bincount(self.groups, minlength=len(self.patterns))
         states = {"blank": self.patterns == BLANK, "recoded": self.patterns == RECODED}
         counts = {state: persons @ where for state, where in states.items()}
@@ -110,16 +115,16 @@ def entry_of(
         raise DataError(
             f"The ledger's key is missing in {plural(absent, 'record')}. Give every record a key, or drop these."
         )
-    persons, groups, rows = by_person(
-        numbers_of([str(key) for key in keys], secret), record_classes(released, filled, names)
-    )
+    numbers = numbers_of([str(key) for key in keys], secret)
+    persons, groups, rows = by_person(numbers, record_classes(released, filled, names))
     signatures: dict[str, Numbers] = {}
     distinct: dict[str, Longs] = {}
     for name in released.confidential if about["m"] else ():
         if len(persons) < len(keys):
             raise DataError("m-invariance needs one record a person, and the ledger's key repeats. Leave m out.")
         signatures[name], distinct[name] = _signatures(released, name, names, rows, secret)
-    patterns = _patterns(released, before, names)[rows]
+    patterns = np.zeros((len(rows), len(names)), dtype=np.uint8)
+    np.maximum.at(patterns, groups[np.searchsorted(persons, numbers)], _patterns(released, before, names))
     return Entry(
         about=about, persons=persons, groups=groups, patterns=patterns, signatures=signatures, distinct=distinct
     )

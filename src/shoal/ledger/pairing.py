@@ -54,6 +54,21 @@ class Pairing:
     sentence: str
 
 
+def labels_of(column: pl.Series) -> pl.Series:
+    """Cells as labels; the same number is the same label, whether a file writes it with a point or without."""
+    if not column.dtype.is_numeric() or column.dtype.is_integer():
+        return column.cast(pl.String).alias("cell")
+    number = column.cast(pl.Float64).fill_nan(None)
+    whole = number.is_not_null() & (number == number.round()) & (number.abs() < 1 << 53)
+    return (
+        pl.select(
+            pl.when(whole).then(number.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(number.cast(pl.String))
+        )
+        .to_series()
+        .alias("cell")
+    )
+
+
 def by_key(frames: Sequence[pl.DataFrame], key: str) -> Pairing:
     """Pair records by a key column; a record without a key is a person of its own.
 
@@ -68,7 +83,7 @@ def by_key(frames: Sequence[pl.DataFrame], key: str) -> Pairing:
                 f"'{key}' repeats in file {number}: {plural(repeated, 'record')} too many. A key must have one record "
                 f"a person in each file; sum the records of each person up first."
             )
-    values = pl.concat([frame[key].cast(pl.String) for frame in frames])
+    values = pl.concat([labels_of(frame[key]) for frame in frames])
     numbers = values.rank("dense").cast(pl.Int64) - 1
     known = int(numbers.n_unique() - (numbers.null_count() > 0))
     alone = numbers.is_null().to_numpy()
@@ -103,6 +118,8 @@ def by_profile(frames: Sequence[pl.DataFrame], names: Sequence[str]) -> Pairing 
 
 def _paired(before: pl.DataFrame, after: pl.DataFrame, names: Sequence[str]) -> tuple[Longs, Longs, float] | None:
     """Rows of both files that are paired, and the estimated share of right pairs."""
+    if not len(before) or not len(after):
+        return None
     if len(before) + len(after) > PROFILES:
         raise DataError(
             f"Profiles are compared among {PROFILES:,} records at most; two files have {len(before) + len(after):,}. "

@@ -118,11 +118,13 @@ def holdings(rows: Sequence[Row], audience: str | None, collude: Iterable[str]) 
 
 def verdicts_over(ledger: Ledger, rows: Sequence[Row], entry: Entry, rules: LedgerRules, k: int) -> list[Verdict]:
     """Verdicts on a release beside the earlier ones that the same party holds."""
-    earlier, before = [(row, ledger.entry(row.number)) for row in rows], History()
+    earlier, before, told = [(row, ledger.entry(row.number)) for row in rows], History(), History()
     for _, recorded in earlier:
         before = before.after(recorded)
+        told = told.after(recorded) if recorded.tells_of_persons else told
     facts: Facts = {"earlier releases": OfPlan([described(row) for row in rows])}
-    verdicts = [_sequences(earlier, before, entry, k, facts)]
+    telling = [pair for pair in earlier if pair[1].tells_of_persons]
+    verdicts = [_sequences(telling, told, entry, k, facts)]
     if rules.m is not None:
         verdicts.append(_m_invariance(earlier, entry, rules.m, facts))
     verdicts += [_budget(before, entry, name, most) for name, most in rules.epsilon.items()]
@@ -146,7 +148,7 @@ def newly_small(before: History, entry: Entry, k: int) -> tuple[Longs, Bools]:
 
 
 def _sequences(earlier: Sequence[tuple[Row, Entry]], before: History, entry: Entry, k: int, facts: Facts) -> Verdict:
-    if not entry.about["quasi-identifiers"]:
+    if not entry.tells_of_persons:
         return _verdict(f"{k}-anonymity over releases", k, None, "The release tells of no person's record.", facts)
     sizes, small = newly_small(before, entry, k)
     count = int(small.sum())
@@ -154,9 +156,11 @@ def _sequences(earlier: Sequence[tuple[Row, Entry]], before: History, entry: Ent
     if not count:
         already = int((sizes < k).sum())
         sentence = (
-            f"All that {_together(len(earlier))} tell of a person's quasi-identifiers is shared by at least {k} persons"
+            f"All that {_together(len(earlier))} of a person's quasi-identifiers is shared by at least {k} persons"
         )
         sentence += f", but for {plural(already, 'person')} of whom earlier releases told as much." if already else "."
+        if len(before.persons) and not before.at(entry.persons)[1].any():
+            sentence += " None of these persons is in an earlier release; if some should be, their keys differ."
         return _verdict(named, k, int(sizes.min()) if len(sizes) else None, sentence, facts)
     alone = [(int(newly_small(History().after(e), entry, k)[1].sum()), row) for row, e in earlier]
     most, row = max(alone, key=lambda pair: pair[0], default=(0, None))
@@ -172,7 +176,7 @@ def _sequences(earlier: Sequence[tuple[Row, Entry]], before: History, entry: Ent
 
 
 def _together(earlier: int) -> str:
-    return f"this release and {plural(earlier, 'earlier one')}" if earlier else "this first release"
+    return f"this release and {plural(earlier, 'earlier one')} tell" if earlier else "this first release tells"
 
 
 def _m_invariance(earlier: Sequence[tuple[Row, Entry]], entry: Entry, m: int, facts: Facts) -> Verdict:

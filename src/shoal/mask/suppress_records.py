@@ -113,9 +113,10 @@ class SuppressRecords(Mask):
         for model in self.requirements:
             verdict = model.verdict_on(pair)
             if not verdict.holds and (verdict.failing is None or not verdict.failing.any()):
+                why = f" {verdict.sentence}" if verdict.achieved is None else ""
                 raise Refused(
                     f"suppress-records: {verdict.requirement} does not hold, and does not say on which records it "
-                    f"fails. Recode first, or require it of the table, under requirements."
+                    f"fails.{why} Recode first, or require it of the table, under requirements."
                 )
             if not verdict.holds:
                 return verdict.failing

@@ -252,7 +252,11 @@ def _of_unit(records: Records, unit: Unit | None) -> Records:
     name = records.names("person")[0] if unit == "person" else unit
     if name not in records:
         raise DataError(f"unit: there is no column '{unit}' whose values could be grouped. Name an identifier.")
-    single.complete([name], "unit")
+    if nobody := int(records[name].missing.sum()):
+        raise DataError(
+            f"Column '{name}' has {plural(nobody, 'missing value')}, so that whose these records are is not known. Set "
+            f"missing: drop for it, or say unit: record."
+        )
     return replace(single.with_variables(replace(records[name], role="household")), unit=unit)
 
 

@@ -161,7 +161,7 @@ class KAnonymity(UnitModel):
             kind = f"{plural(classes, 'class')}, the smallest of {smallest:,}"
             if self.missing != "equal":
                 kind = MEANING[self.missing]
-            return f"Every record shares its {self._what()} with at least {smallest - 1:,} others ({kind})."
+            return f"Every record shares its {self._what()} with at least {plural(smallest - 1, 'other')} ({kind})."
         if self.missing == "equal":
             return (
                 f"{plural(small, 'class')} with {plural(short, 'record')} in all "
@@ -221,12 +221,13 @@ class KAnonymity(UnitModel):
 def _of_persons(persons: PersonsInMemory, total: int, few: int, alone: int, smallest: int | None, k: int) -> str:
     """The verdict on persons in words; `few` of them in all have fewer than k alike, and `alone` have none."""
     known = {"one record": "one of their records", "all records": "all of their records"}
-    what = known.get(str(persons.knowing), f"any {persons.knowing} of their records")
+    knowing = "one record" if persons.knowing == 1 else persons.knowing
+    what = known.get(str(knowing), f"any {knowing} of their records")
     if smallest is None:
         return "The table has no records, so no one can be singled out."
     among = f"{plural(total, persons.unit)} in {plural(len(persons.pair.released), 'record')}"
     if not few:
-        return f"For who knows {what}, each of {among} is alike with at least {smallest - 1:,} others."
+        return f"For who knows {what}, each of {among} is alike with at least {plural(smallest - 1, 'other')}."
     others = "no other" if k == 2 else f"fewer than {k - 1:,} others"
     stand = f"{alone:,} {'stands' if alone == 1 else 'stand'} alone"
     return f"For who knows {what}, {few:,} of {among} {'is' if few == 1 else 'are'} alike with {others}; {stand}."

@@ -82,6 +82,11 @@ class UnitModel(ClassModel):
         return self.knowing not in (None, "one record", 1)
 
     @property
+    def knows_households(self) -> bool:
+        """True if all records of a household are known."""
+        return self.unit == "household" and self.knowing == "all records"
+
+    @property
     def in_parts(self) -> bool:
         return not self.counts_units
 
@@ -133,8 +138,9 @@ class UnitModel(ClassModel):
 
     @property
     def units_in_words(self) -> str:
-        """Name of the counted units other than records."""
-        return f"{self.unit}s" if self.unit in UNITS else f"values of '{self.unit}'"
+        """Name of the counted units."""
+        named = self.unit or "record"
+        return f"{named}s" if named in ("record", *UNITS) else f"values of '{named}'"
 
     def _persons(self, pair: TablePair, knowing: Knowing) -> PersonsInMemory:
         """Groups of the released units. Raises NoFigure if they cannot be formed."""

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
+from shoal.judges.units import KnownLess, RepeatedIdentifier
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.guess import known_by
@@ -37,7 +38,7 @@ from shoal.release.singled_out import refuse_singled_out
 from shoal.release.unchanged import nearly_unchanged, unchanged
 from shoal.report.evidence import Reached
 from shoal.risk.class_risk import LookalikeRisk
-from shoal.run.carry_out import MEASURES, k_asked, of_records, pair_of, taken_by
+from shoal.run.carry_out import MEASURES, households_known, k_asked, of_records, pair_of, taken_by
 from shoal.run.parts.admission import class_models
 from shoal.run.parts.finishing import released_files
 from shoal.run.parts.outcome import LargeOutcome
@@ -106,7 +107,8 @@ def write_release(
     sample = _sample(done, judged)
     _refuse_singled_out(done, sample, judged, written)
     findings = _findings(done, sample, figures)
-    evidence = Evidence(verdicts=tuple(verdicts), findings=findings, of_records=repeated)
+    cautions: tuple[RepeatedIdentifier | KnownLess, ...] = (*repeated, *households_known(done.plan))
+    evidence = Evidence(verdicts=tuple(verdicts), findings=findings, of_records=cautions)
     withheld = _withheld(done, plan, written)
     account = _account(done, plan, evidence, withheld, exact, sample, judged)
     release = LargeRelease(

@@ -333,6 +333,16 @@ def _of_units(plan: Plan, pair: TablePair) -> Iterator[RepeatedIdentifier | Know
     if less and (column := telling_column(pair, "person")) is not None:
         asked = tuple(f"{model.method_name}{model.of_units(model.knowing_of(pair))}" for model in less)
         yield KnownLess(identifier=column, asked=asked, own=column == pair.column_of("person"))
+    yield from households_known(plan)
+
+
+def households_known(plan: Plan) -> Iterator[KnownLess]:
+    """The requirements that look at less than all records of a household, though its number is released."""
+    models = [m for m in plan.requirements if isinstance(m, UnitModel) and not m.knows_households]
+    if models and not set(plan.schema.names("quasi-identifier")) <= set(plan.made_anew):
+        for name in set(plan.schema.names("household")) - plan.taken_out:
+            asked = tuple(f"{model.method_name} of {model.units_in_words}" for model in models)
+            yield KnownLess(identifier=name, asked=asked, own=True, unit="household")
 
 
 def k_asked(plan: Plan) -> int:

@@ -7,7 +7,9 @@ import numpy as np
 
 from shoal.plan import Plan
 from shoal.plan.steps import Step
+from shoal.privacy.base import ClassModel
 from shoal.table.records import Records
+from shoal.table.schema import UNITS
 from shoal.table.step_result import StepAccount, StepResult
 from shoal.vocabulary.errors import Refused
 from shoal.vocabulary.facts import Facts, unbounded
@@ -26,8 +28,7 @@ def result_of(
     """
     tell(step.name, 0.0)
     blanks = getattr(step.method, "blanks_cells", False)  # beside what nobody will see no cell need be blanked
-    named = {name for model in getattr(step.method, "requirements", ()) for name in model.identifiers}
-    hidden = (plan.unreleased & set(records.names())) - set(columns) - named if blanks else set()
+    hidden = (plan.unreleased & set(records.names())) - set(columns) - _counted(step, plan) if blanks else set()
     result = step.carry_out(records.without(hidden), columns, rng, lambda fraction: tell(step.name, fraction))
     if hidden:
         shown = result.records.with_variables(*(records[name] for name in sorted(hidden)))
@@ -35,6 +36,13 @@ def result_of(
     tell(step.name, 1.0)
     refuse_nothing_left(step, len(result.records))
     return result
+
+
+def _counted(step: Step, plan: Plan) -> set[str]:
+    """The columns whose values the step's requirements count."""
+    models = getattr(step.method, "requirements", ())
+    units = {name for model in models if isinstance(model, ClassModel) for name in model.units}
+    return {*units, *plan.schema.names(*(unit for unit in units if unit in UNITS))}
 
 
 def refuse_nothing_left(step: Step, records: int) -> None:
