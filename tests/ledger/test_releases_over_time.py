@@ -326,7 +326,7 @@ def test_a_synthetic_table_hides_no_later_exposure(tmp_path: Path, classes_of_te
 
 
 def test_classes_with_one_recoded_cell_are_counted(tmp_path: Path, classes_of_ten: pl.DataFrame) -> None:
-    held = {**PLAN, "ledger": {"key": "person", "hold_back": True}}
+    patient = {**PLAN, "ledger": {"key": "person", "hold_back": True}}
     for number, table in enumerate((classes_of_ten, with_a_mover(classes_of_ten).reverse()), 1):
-        shoal.protect(table, held, tmp_path / str(number), seed=1, ledger=tmp_path / "l")
+        shoal.protect(table, patient, tmp_path / str(number), seed=1, ledger=tmp_path / "l")
     assert Ledger(tmp_path / "l").entry(2).cells["region"] == {"blank": 0, "recoded": 10}

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.cli import init
 from shoal.plan.context import CONTEXTS
 from shoal.release.refusal import NotProved
 from shoal.vocabulary.errors import PlanError
@@ -33,6 +34,7 @@ def test_each_context_has_its_limits() -> None:
         "hipaa": (11, 0.091),
     }
     assert limits() == []
+    assert tuple(CONTEXTS) == init.CONTEXTS
 
 
 @pytest.mark.parametrize("context", CONTEXTS)

@@ -7,14 +7,16 @@ import click
 from shoal.cli.group import cli, pass_terminal
 from shoal.cli.reading import DATA, Options, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
-from shoal.plan.context import CONTEXTS
 from shoal.table.files.database import Database
+
+CONTEXTS = ("public", "research", "internal", "hipaa")
+"""Names of `shoal.plan.context`, which would load the plan's model for `--help`."""
 
 
 @cli.command()
 @click.argument("file", type=DATA)
 @click.option("--synthetic", is_flag=True, help="Draft a plan that synthesises every record.")
-@click.option("--for", "context", type=click.Choice(list(CONTEXTS)), help="State the usual limits for a recipient.")
+@click.option("--for", "context", type=click.Choice(CONTEXTS), help="State the usual limits for a recipient.")
 @reading_options
 @query_option("file")
 @pass_terminal

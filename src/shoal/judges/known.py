@@ -17,8 +17,6 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from shoal.judges.class_figures import MASS, ClassFigures
 from shoal.judges.class_table import Binning, ClassTable, Entries
@@ -287,6 +285,9 @@ class PersonsInMemory(ClassTable):
         return self.seen(columns, [self._matched(bins.bins, groups, people) for _, bins, _ in columns])
 
     def _matched(self, bins: Ints, groups: Longs, people: Longs) -> Floats:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
         there = bins >= 0
         values, sizes = classes([groups[there], bins[there]], int(there.sum()))
         links = csr_array((np.ones(len(values)), (people[there], values)), (int(people.max()) + 1, len(sizes)))

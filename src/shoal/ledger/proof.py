@@ -118,13 +118,13 @@ def holdings(rows: Sequence[Row], audience: str | None, collude: Iterable[str]) 
 
 def verdicts_over(ledger: Ledger, rows: Sequence[Row], entry: Entry, rules: LedgerRules, k: int) -> list[Verdict]:
     """Verdicts on a release beside the earlier ones that the same party holds."""
-    earlier, before, told = [(row, ledger.entry(row.number)) for row in rows], History(), History()
+    earlier, before, passed_on = [(row, ledger.entry(row.number)) for row in rows], History(), History()
     for _, recorded in earlier:
         before = before.after(recorded)
-        told = told.after(recorded) if recorded.tells_of_persons else told
+        passed_on = passed_on.after(recorded) if recorded.tells_of_persons else passed_on
     facts: Facts = {"earlier releases": OfPlan([described(row) for row in rows])}
     telling = [pair for pair in earlier if pair[1].tells_of_persons]
-    verdicts = [_sequences(telling, told, entry, k, facts)]
+    verdicts = [_sequences(telling, passed_on, entry, k, facts)]
     if rules.m is not None:
         verdicts.append(_m_invariance(earlier, entry, rules.m, facts))
     verdicts += [_budget(before, entry, name, most) for name, most in rules.epsilon.items()]

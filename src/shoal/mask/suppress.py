@@ -121,7 +121,6 @@ class Suppress(Mask):
             laws = Laws.of(records, search.keys)
             given = given_back(records, laws, search.keys, self.keep)
             codes, notes = search.sparing(given, lambda search: self._blanked(records, before, search, laws))
-        search.prove(codes, np.ones(len(codes), dtype=np.int64))
         blank = (codes < 0) & (before >= 0)
         facts = self.facts_of(blank.sum(axis=0), int(blank.any(axis=1).sum()), len(records), search.keys, notes)
         return StepResult(records=without_cells(records, search.keys, blank), facts=facts)
@@ -132,6 +131,7 @@ class Suppress(Mask):
         state, notes = search.searched(State.of(rows, counts), cells_a_blank(records, laws, search.keys, search.keep))
         codes = _without(before, state.patterns(search.rng).of_records(ids))
         codes = _guarded(records, before, codes, search, laws)
+        search.prove(codes, np.ones(len(codes), dtype=np.int64))
         if not self.requirements:
             return codes, notes
         codes, more = self._required(records, before, codes, search, laws)
@@ -179,10 +179,14 @@ class Suppress(Mask):
         start = State.of(rows, counts, spent)
 
         def treated(search: Search) -> tuple[State, ByLabel]:
-            return (search.mended(start), ByLabel()) if together is None else search.searched(start, together)
+            if together is None:
+                state, notes = search.mended(start), ByLabel()
+            else:
+                state, notes = search.searched(start, together)
+            search.prove(state.codes, state.counts)
+            return state, notes
 
         state, notes = search.sparing(given, treated)
-        search.prove(state.codes, state.counts)
         return ids, state.patterns(rng), notes
 
     def search_on(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Search:

@@ -1,6 +1,6 @@
 """A release as a value, and a refusal."""
 
-from shoal.release.refusal import Advice, NotProved
+from shoal.release.refusal import Advice, NotProved, not_proved, require
 from shoal.release.value import (
     LEAST_SEED,
     OF,
@@ -12,8 +12,6 @@ from shoal.release.value import (
     Release,
     SingledOut,
     WholeRelease,
-    not_proved,
-    require,
 )
 
 __all__ = [

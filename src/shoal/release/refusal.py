@@ -1,5 +1,6 @@
 """A refusal that tells which requirements fail, by how much, and what would help."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -111,3 +112,30 @@ class NotProved(Refused):
             str(self),
             *(f"  {advice.requirement}: {advice.remedy} {advice.effect}".rstrip() for advice in self.advice),
         ]
+
+
+def require(verdicts: list[Verdict]) -> list[Verdict]:
+    """The verdicts, if all of them hold. Raises NotProved if one does not; the message says which, and by how much."""
+    if not all(verdict.holds for verdict in verdicts):
+        raise not_proved(verdicts)
+    return verdicts
+
+
+def not_proved(
+    verdicts: Sequence[Verdict], advice: Sequence[Advice] = (), content: EvidenceFile | None = None
+) -> NotProved:
+    """The refusal for verdicts that do not hold; parameters as for `NotProved`."""
+    failed = " ".join(
+        f"{v.requirement} does not hold (required {v.required:g}, achieved {_reached(v.achieved)}): {v.sentence}"
+        for v in verdicts
+        if not v.holds
+    )
+    advised = {remedy.requirement for remedy in advice}
+    general = [general_advice(v) for v in verdicts if not v.holds and v.requirement not in advised]
+    return NotProved(f"Nothing was released. {failed}", verdicts, [*advice, *general], content)
+
+
+def _reached(achieved: float | None) -> str:
+    if achieved is None:
+        return "nothing"
+    return format(achieved, "g") if math.isfinite(achieved) else "infinite"

@@ -4,9 +4,8 @@ It is a value. It holds the released table, the evidence, and the account for th
 that its two folders would not hold: no original cell can be read from a release that is pickled, copied or shown.
 """
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,10 +13,9 @@ from typing import Any, Protocol
 import polars as pl
 
 from shoal.judges.class_profile import ClassProfile
-from shoal.judges.evidence import Evidence, Finding, Verdict
+from shoal.judges.evidence import Evidence, Finding
 from shoal.kernels.arrays import Longs
 from shoal.plan import Output
-from shoal.release.refusal import Advice, NotProved, general_advice
 from shoal.report.evidence import ColumnBefore, Distribution, EvidenceFile, Reached
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
@@ -375,30 +373,3 @@ class LargeRelease(Release):
 
     def __repr__(self) -> str:
         return f"Release of {plural(self.size, 'record')} in '{self.directory}'\n{self.evidence!r}"
-
-
-def require(verdicts: list[Verdict]) -> list[Verdict]:
-    """The verdicts, if all of them hold. Raises NotProved if one does not; the message says which, and by how much."""
-    if not all(verdict.holds for verdict in verdicts):
-        raise not_proved(verdicts)
-    return verdicts
-
-
-def not_proved(
-    verdicts: Sequence[Verdict], advice: Sequence[Advice] = (), content: EvidenceFile | None = None
-) -> NotProved:
-    """The refusal for verdicts that do not hold; parameters as for `NotProved`."""
-    failed = " ".join(
-        f"{v.requirement} does not hold (required {v.required:g}, achieved {_reached(v.achieved)}): {v.sentence}"
-        for v in verdicts
-        if not v.holds
-    )
-    advised = {remedy.requirement for remedy in advice}
-    general = [general_advice(v) for v in verdicts if not v.holds and v.requirement not in advised]
-    return NotProved(f"Nothing was released. {failed}", verdicts, [*advice, *general], content)
-
-
-def _reached(achieved: float | None) -> str:
-    if achieved is None:
-        return "nothing"
-    return format(achieved, "g") if math.isfinite(achieved) else "infinite"
