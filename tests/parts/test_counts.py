@@ -100,3 +100,16 @@ def test_files_that_break_or_change_while_they_are_judged_are_named(folder_of):
     one.write_bytes(whole[:4] + bytes(40) + whole[44:])
     with pytest.raises(FileError, match="cannot be read to its end"):
         shoal.audit(place, plan)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_signs_of_zero_are_counted_alike_where_a_file_lacks_a_column(tmp_path):
+    """DuckDB's union by name gave the two zeros in another order each time, and t-closeness other distances."""
+    frame = drawn("no number for a missing cell", ("rowid", "class")).with_columns(more=pl.lit(1.0))
+    frame[:200].write_parquet(tmp_path / "a.parquet")
+    frame[200:].drop("more").write_parquet(tmp_path / "b.parquet")
+    whole = frame.with_columns(more=pl.when(pl.int_range(pl.len()) < 200).then(pl.col("more")))
+    columns = described("rowid", "n", "more") | described("class", role="confidential")
+    plan = {"columns": columns, "requirements": [{"privacy": "t-closeness", "t": 0.1}]}
+    parts = shoal.audit(tmp_path, plan, reading={"absent": "missing"}).verdicts
+    assert parts[0].private_form() == shoal.audit(whole, whole_plan(plan)).verdicts[0].private_form()
