@@ -222,9 +222,8 @@ def _parquet_queries(connection: Any, files: list[Path], *, hive: bool) -> tuple
     ]
     parts = [source.project(chosen) for source, chosen in zip(sources, cells)]
     if lacking:  # read by name, DuckDB gives groups that differ in the sign of 0 in another order each time
-        query = reduce(lambda above, below: above.union(below), parts)
-    ranges = () if NUMBER in map(str.lower, types) else chunks_of(files, options, cells, CHUNK)
-    return query, parts, ranges
+        return reduce(lambda above, below: above.union(below), parts), parts, ()
+    return query, parts, () if NUMBER in map(str.lower, types) else chunks_of(files, options, cells, CHUNK)
 
 
 def _check_parquet(files: list[Path], *, judged: bool, absent: str) -> None:
