@@ -398,19 +398,21 @@ def test_a_run_that_ends_leaves_whoever_types_where_they_are(browser: Any, studi
 
 
 def test_an_action_is_followed_by_a_look_at_once(browser: Any, studio: Running) -> None:
+    at = studio.ask("state")[1]["at"]
+    studio.act("put", changes=[{"place": ["release", "title"], "value": "Ours"}], note="a title")
     with visit(browser, studio, another(studio)) as page:
         page.wait_for_selector("nav")
         page.clock.install()
         page.reload()
-        page.wait_for_selector("nav")
+        page.wait_for_selector(".top >> text=Undo: a title")
         page.clock.pause_at(time.time() + 60)
         with page.expect_response("**/api/state"):
             page.clock.run_for(2600)  # the next look is as far away as it can be
         page.click(".top >> text=Undo")
-        page.wait_for_selector(".top button[aria-disabled=false]:has-text('Redo')")  # the page has heard of it
+        page.wait_for_selector(".top >> text=Redo: a title")  # the page has heard of it
         with page.expect_response("**/api/state"):
             page.clock.run_for(200)
-    studio.act("redo")
+    studio.act("go", at=at)
 
 
 def test_the_verdict_is_that_of_the_report(browser: Any, fresh: Running) -> None:
