@@ -59,7 +59,6 @@ ALLOWED = {
     "judges/clipped.py: **": "the first or second power",
     "risk/suda2.py: **": "whole numbers",
     "table/joint_dependencies.py: **": "powers of one half, which are exact",
-    "ledger/derived.py: @": "whole numbers",
     "ledger/entry.py: @": "whole numbers",
     "constraints/rules.py: **": "whole numbers",
     "constraints/rounding.py: **": "whole numbers and fractions",
