@@ -151,6 +151,7 @@ def plan_of(entry: Entry, parameters: dict[str, Any], ending: str) -> dict[str, 
         "requirements": [required, *([named] if entry.kind == "privacy" else [])],
         "measures": [named] if entry.kind in ("risk", "utility") else [],
         "constraints": [rule for rule in RULES if not (in_words and "age" in rule)],
+        "accept": ["sex", "region"] if entry.name == "suppress" else [],
         "output": {"format": ending},
     }
 

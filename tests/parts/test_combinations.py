@@ -77,6 +77,7 @@ def test_steps_after_groups_take_the_labels_that_these_were_given(folder_of, tmp
         {"mask": "suppress-records", "k": 4, "limit": 1.0, "columns": ["colour", "age"]},
     ]
     plan["requirements"][0]["k"] = 4
+    plan["accept"] = ["income"]
     protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1)
     whole = shoal.protect(frame, whole_plan(plan), seed=SEED).table.frame.to_native()
     keys = ["colour", "age", "region", "illness", "income"]

@@ -99,7 +99,7 @@ def _laws(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
 def _to_accept(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
     """A comment on each column that the steps leave alone and that singles records out."""
     for name in (g.name for g in guesses if g.role in UNCOVERED):
-        if alone := int((frame[name].value_counts()["count"] == 1).sum()):
+        if alone := int((frame[name].unique_counts() == 1).sum()):
             yield (
                 f"# accept: [{_key(name)}] # needed if it singles out more than 1 % of the records, here {alone:,} of "
                 f"{len(frame):,}; answer for it only if nobody outside can know it"

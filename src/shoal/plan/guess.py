@@ -94,7 +94,7 @@ class Looks:
     def of(cls, series: pl.Series, labels: Iterable[object], label: str, measure: str = "") -> "Looks":
         """The features of a column, given the codes with labels, its description, and its measure in SPSS."""
         cells = series.drop_nulls()
-        counts = cells.value_counts()["count"] if len(cells) else pl.Series([], dtype=pl.UInt32)
+        counts = cells.unique_counts() if len(cells) else pl.Series([], dtype=pl.UInt32)
         coded = set(map(str, labels))
         named = sum(_code(value) in coded for value in cells.unique().head(10 * len(coded)).to_list()) if coded else 0
         text_or_whole = series.dtype.is_integer() or series.dtype == pl.String
@@ -337,7 +337,7 @@ def _as_people_weigh(series: pl.Series) -> bool:
 
 
 def _may_be_stratum(column: pl.Series) -> bool:
-    counts = column.value_counts()["count"].to_list()
+    counts = column.unique_counts().to_list()
     return column.null_count() == 0 and min(counts, default=0) >= 2 * K
 
 
