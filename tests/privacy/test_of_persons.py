@@ -221,3 +221,25 @@ def test_suppress_counts_persons_whose_key_is_not_released() -> None:
     plan = {"columns": hidden, "steps": steps, "requirements": [{"privacy": "k-anonymity", **k}]}
     (verdict,) = shoal.protect(table, plan, seed=1).evidence.verdicts
     assert verdict.sentence.endswith("each of 5 persons in 9 records is alike with at least 1 other.")
+
+
+def test_records_in_the_order_of_persons_are_known_together() -> None:
+    """Without its key, a table sorted by person tells by neighbours whose records are whose; shuffled it does not."""
+    rng = np.random.default_rng(1)
+    rows = [(f"P{p}", int(rng.integers(20, 60)), int(rng.integers(9))) for p in range(40) for _ in range(2)]
+    table = pl.DataFrame(rows, schema=["patient", "age", "los"], orient="row")
+    plan = {
+        "columns": {
+            "patient": {"role": "person", "release_key": False},
+            "age": "quasi-identifier",
+            "los": "confidential",
+        },
+        "steps": [{"mask": "recode", "columns": ["age"], "width": 20}],
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    }
+    assert "one record known" in shoal.protect(table, plan, seed=1).evidence.verdicts[0].requirement
+    ordered = {**plan, "output": {"shuffle": False}}
+    assert "all records known" in shoal.protect(table, ordered, seed=1).evidence.verdicts[0].requirement
+    one = {**ordered, "requirements": [{"privacy": "k-anonymity", "k": 5, "knowing": "one record"}]}
+    cautions = " ".join(shoal.protect(table, one, seed=1).evidence.lines())
+    assert "but the order of the records tells which records are one person's" in cautions

@@ -16,6 +16,9 @@ from shoal.table.records import Classes
 from shoal.vocabulary.errors import plural
 from shoal.vocabulary.facts import Band, Figure
 
+ORDER = "the order of the records"
+"""What tells whose records are whose where a table is released in an order in which those of a unit are neighbours."""
+
 TELLING = 0.9
 """Share of the records of a repeated value from which on the value tells whose they are: exceptions do not hide it."""
 
@@ -34,7 +37,8 @@ def units_of_classes(classes: Classes, units: Longs) -> Longs:
 def telling_column(pair: TablePair, unit: str) -> str | None:
     """A released column that tells which records are one unit's: its own, or one that gives several of them away.
 
-    Of the records that share a value of such a column, nine in ten or more share it with the same unit's alone.
+    Of the records that share a value of such a column, nine in ten or more share it with the same unit's alone. `ORDER`
+    where no column does, but nine in ten or more records of units that have several lie beside another one of theirs.
     """
     if (own := pair.column_of(unit)) is not None:
         return own
@@ -49,7 +53,15 @@ def telling_column(pair: TablePair, unit: str) -> str | None:
         shared = int(records[records > 1].sum())
         if shared and records[(records > 1) & (owners == 1)].sum() >= TELLING * shared:
             return variable.name
-    return None
+    return ORDER if _order_tells(units) else None
+
+
+def _order_tells(units: Longs) -> bool:
+    """True if nearly all records of units that have several lie beside another record of the same unit."""
+    several = (units >= 0) & (np.bincount(np.maximum(units, 0), weights=units >= 0)[np.maximum(units, 0)] > 1)
+    same = np.concatenate([[False], units[1:] == units[:-1], [False]])
+    beside = (same[1:] | same[:-1]) & several
+    return bool(several.any() and beside.sum() >= TELLING * several.sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,10 +146,12 @@ class KnownLess:
     def sentence(self, promises: Sequence[str]) -> str:
         """The caution; it says nothing of any one record."""
         remedy = "" if self.unit == "person" else f"unit: {self.unit} with "
+        in_order = self.identifier == ORDER
+        telling = f"{ORDER} tells" if in_order else f"'{self.identifier}' is released and tells"
         return (
-            f"{'; '.join(self.asked)}: but '{self.identifier}' is released and tells which records are one "
-            f"{self.unit}'s, so who knows more of a {self.unit} may find them all. Say {remedy}knowing: all records, "
-            f"or release_key: false."
+            f"{'; '.join(self.asked)}: but {telling} which records are one {self.unit}'s, so who knows more of a "
+            f"{self.unit} may find them all. Say {remedy}knowing: all records, or "
+            f"{'shuffle: true' if in_order else 'release_key: false'}."
         )
 
     def public_sentence(self, promises: Sequence[str]) -> str:
