@@ -245,3 +245,13 @@ def test_a_day_that_is_left_out_numbers_no_persons(times: type[pl.DataType], tmp
     ):
         assert release.evidence.of_records == ()
         assert "of records" not in release.evidence.verdicts[0].private_sentence
+
+
+@pytest.mark.parametrize("name", ["person", "household"])
+def test_an_identifier_with_the_name_of_a_unit_is_named_too(name: str) -> None:
+    described = plan()
+    described["columns"] = {name: described["columns"]["patient"]} | {
+        key: role for key, role in described["columns"].items() if key != "patient"
+    }
+    repeats = shoal.protect(visits().rename({"patient": name}), described, seed=1).evidence.of_records
+    assert [(one.identifier, one.values) for one in repeats] == [(name, PERSONS)]

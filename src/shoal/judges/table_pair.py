@@ -151,16 +151,17 @@ class TablePair:
         `unit`: `person` or `household`, by the column with that role; or the name of an identifier. A column that is
         not released is that of the original.
         """
-        released = self.released
-        if unit in UNITS:
-            return self._numbers_of(unit)
-        if unit in self.units:
-            return self.units[unit]
-        if unit in released:
-            return released.codes_as_written(unit).astype(np.int64)
-        if self.original is None or self.place is None or unit not in self.original:
+        return self._numbers_of(unit) if unit in UNITS else self.values_by(unit)
+
+    def values_by(self, name: str) -> Longs | None:
+        """Shape (n',); number of each released record's value of a column, as `units_by`, whatever its name."""
+        if name in self.units:
+            return self.units[name]
+        if name in self.released:
+            return self.released.codes_as_written(name).astype(np.int64)
+        if self.original is None or self.place is None or name not in self.original:
             return None
-        return self.original.codes_as_written(unit).astype(np.int64)[self.place]
+        return self.original.codes_as_written(name).astype(np.int64)[self.place]
 
     def column_of(self, unit: str) -> str | None:
         """The released column with the numbers of a unit; None if it is not released."""

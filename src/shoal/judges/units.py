@@ -178,7 +178,7 @@ def repeated(
         return  # no record stands for anyone
     countable = pair.missing == "equal" or pair.closure.records.complete_in(keys)
     for name in identifiers:
-        units = pair.units_by(name)
+        units = pair.values_by(name)
         if units is None or (name in known and known[name].of_days):
             continue  # a day is shared by persons, and tells none from another
         further = None if original is None or name not in original else _further(original[name].codes())
