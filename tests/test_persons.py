@@ -255,3 +255,13 @@ def test_an_identifier_with_the_name_of_a_unit_is_named_too(name: str) -> None:
     }
     repeats = shoal.protect(visits().rename({"patient": name}), described, seed=1).evidence.of_records
     assert [(one.identifier, one.values) for one in repeats] == [(name, PERSONS)]
+
+
+def test_released_pseudonyms_are_a_caution_where_less_is_taken_to_be_known() -> None:
+    """The numbers of 'patient' tell which records belong together; class by class says nothing of all of them."""
+    steps = [{"mask": "recode", "columns": ["age"], "width": 100}, {"mask": "pseudonymise", "columns": ["patient"]}]
+    described = {**plan(OF_PATIENTS), "columns": COLUMNS, "steps": steps}
+    caution = "but 'patient' is released and tells which records are one patient's"
+    assert caution in " ".join(shoal.protect(visits(), described, seed=1).evidence.lines())
+    hidden = {**described, "steps": steps[:1]}
+    assert caution not in " ".join(shoal.protect(visits(), hidden, seed=1).evidence.lines())

@@ -13,6 +13,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Ints, Longs
 from shoal.report.evidence import OfRecords
 from shoal.table.records import Classes
+from shoal.table.schema import UNITS
 from shoal.vocabulary.errors import plural
 from shoal.vocabulary.facts import Band, Figure
 
@@ -146,13 +147,17 @@ class KnownLess:
     def sentence(self, promises: Sequence[str]) -> str:
         """The caution; it says nothing of any one record."""
         remedy = "" if self.unit == "person" else f"unit: {self.unit} with "
-        in_order = self.identifier == ORDER
-        telling = f"{ORDER} tells" if in_order else f"'{self.identifier}' is released and tells"
+        telling = f"{ORDER} tells" if self.identifier == ORDER else f"'{self.identifier}' is released and tells"
         return (
             f"{'; '.join(self.asked)}: but {telling} which records are one {self.unit}'s, so who knows more of a "
-            f"{self.unit} may find them all. Say {remedy}knowing: all records, or "
-            f"{'shuffle: true' if in_order else 'release_key: false'}."
+            f"{self.unit} may find them all. Say {remedy}knowing: all records, or {self._way_out}."
         )
+
+    @property
+    def _way_out(self) -> str:
+        if self.identifier == ORDER:
+            return "shuffle: true"
+        return "release_key: false" if self.unit in UNITS else f"leave '{self.identifier}' out"
 
     def public_sentence(self, promises: Sequence[str]) -> str:
         """The same for the public, unless it would name a column that nobody knows to tell persons apart."""

@@ -333,6 +333,12 @@ def _of_units(plan: Plan, pair: TablePair) -> Iterator[RepeatedIdentifier | Know
     if less and (column := telling_column(pair, "person")) is not None:
         asked = tuple(f"{model.method_name}{model.of_units(model.knowing_of(pair))}" for model in less)
         yield KnownLess(identifier=column, asked=asked, own=column == pair.column_of("person"))
+    for model in plan.requirements:
+        if isinstance(model, UnitModel) and not model.knows_profiles:
+            asked = (f"{model.method_name} of {model.units_in_words}",)
+            for name in model.identifiers:
+                if pair.column_of(name) is not None:
+                    yield KnownLess(identifier=name, asked=asked, own=True, unit=name)
     yield from households_known(plan)
 
 
