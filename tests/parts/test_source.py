@@ -254,3 +254,21 @@ def test_what_a_folder_of_csv_files_must_be_is_told(tmp_path, reading, says):
         (tmp_path / name).write_text("town;size\nKöln;1,5\n", encoding="latin-1")
     with pytest.raises(FileError, match=says):
         shoal.read(tmp_path, **reading)
+
+
+def test_too_little_memory_is_named_as_such(connection, tmp_path):
+    frame = pl.DataFrame({f"c{i}": range(20_000) for i in range(40)})
+    frame.write_csv(tmp_path / "wide.csv")
+    connection.execute("SET memory_limit = '2MB'")
+    with pytest.raises(FileError, match=r"wide\.csv' cannot be read in so little memory\. Allow more"):
+        read(tmp_path / "wide.csv", connection)
+
+
+def test_types_of_hundreds_of_columns_are_told_in_little_memory(tmp_path):
+    """Each of them was once a join of its own, for which DuckDB took gigabytes beyond its limit."""
+    pl.DataFrame({f"c{i}": ["1", "NA", "2.5"] for i in range(300)}).write_csv(tmp_path / "wide.csv")
+    with session(128 << 20, tmp_path / "spill") as connection:
+        source = Source.of(tmp_path / "wide.csv", connection)
+        assert source.records == 3
+        assert "HASH_JOIN" not in source.query.explain().upper().replace(" ", "_")
+        assert pl.concat(source.chunks()).dtypes == [pl.Float64] * 300

@@ -7,8 +7,11 @@ zero are codes and stay text.
 import gzip
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+import polars as pl
 
 from shoal.table.files.csv_text import (
     DAY,
@@ -16,12 +19,12 @@ from shoal.table.files.csv_text import (
     MISSING_AMONG_NUMBERS,
     STAMPS,
     TOO_LONG,
-    WHOLE,
     WRITTEN_CODE,
     header_names,
 )
 from shoal.table.files.doubts import NUMBER
 from shoal.table.parts.csv_quotes import IN_MEMORY, refuse_marks_that_tell
+from shoal.table.parts.session import lacks_memory, too_little_memory
 from shoal.vocabulary.errors import DataError, FileError, quoted, refuse_repeated
 
 Result = TypeVar("Result")
@@ -34,6 +37,11 @@ TAKE_ABSENT = (
 )
 ONE_TYPE = "Give all files one type of each column; what is lacking can be taken as missing (--absent missing)."
 NO_ABSENT = "Give all CSV files the same columns, or write them as Parquet, of which columns may be lacking."
+
+AT_ONCE = 240
+"""Aggregates of one query."""
+
+CELLS_AT_ONCE = 2_000_000
 
 IN_PARTS = "CSV files that are read in parts, as those of a folder are,"
 """The subject of what is refused of them and not of one file that is read whole."""
@@ -84,6 +92,8 @@ def csv_queries(
     except Exception as error:
         if "duckdb" not in type(error).__module__:
             raise
+        if lacks_memory(error):
+            raise too_little_memory(files[0]) from None
         raise FileError(
             f"'{files[0]}' cannot be read as CSV: records and header differ in their cells, or quotation marks do not "
             f"pair ({type(error).__name__}). Mend it, or name the delimiter."
@@ -123,8 +133,7 @@ def _refuse_two_ways(cells: Any, chosen: Sequence[str]) -> None:
     if not typed:
         return
     written = {name_in_sql(name): text.removesuffix(f" AS {name_in_sql(name)}") for name, text in typed.items()}
-    tests = [f"{ways(column)} - ({ways(value)})" for column, value in written.items()]
-    counts = cells.aggregate(", ".join(tests)).fetchall()[0]
+    counts = _asked(cells, [f"{ways(column)} - ({ways(value)})" for column, value in written.items()])
     if several := [name for name, count in zip(typed, counts) if count]:
         raise FileError(
             f"The files write one value of {quoted(several)} in several ways, as 34 and 34.0, by which records can be "
@@ -167,39 +176,88 @@ def _of_text(path: Path, take: Callable[[Any], Result]) -> Result:
 
 def _types(cells: Any) -> list[str]:
     """For each column the expression that gives its cells the type that all of them have."""
-    columns = [name_in_sql(name) for name in cells.columns]
-    tests = [f"count(*) FILTER ({test})" for column in columns for test in _tests(column)]
-    counts = cells.aggregate(", ".join(tests)).fetchall()[0]
-    width = len(tests) // max(len(columns), 1)
-    return [_typed(column, counts[i * width : (i + 1) * width]) for i, column in enumerate(columns)]
+    columns = {name: name_in_sql(name) for name in cells.columns}
+    kinds = {name: kind for name, forms in _forms(cells).items() if (kind := forms.kind)}
+    dates = {name: kind for name, kind in kinds.items() if kind not in NUMBERS}  # not every date of that form exists
+    failed = _asked(cells, [f"count({columns[n]}) - count(TRY_CAST({columns[n]} AS {dates[n]}))" for n in dates])
+    kinds = {name: kind for name, kind in kinds.items() if not dict(zip(dates, failed, strict=True)).get(name)}
+    return [_cast(column, kinds[name]) if name in kinds else column for name, column in columns.items()]
 
 
-MISSING = ", ".join(f"'{mark}'" for mark in MISSING_AMONG_NUMBERS)
+NUMBERS = ("BIGINT", "DOUBLE")
+"""DuckDB's types of columns of numbers, in which some words mark a missing cell."""
 
 
-def _tests(column: str) -> list[str]:
-    """Conditions whose cells are counted, in the order in which `_typed` takes the counts."""
-    bare = f"trim({column})"
-    present = f"{bare} IS NOT NULL AND {bare} NOT IN ({MISSING})"
-    forms = [f"{present} AND regexp_matches({bare}, '{form}')" for form in (NUMBER, WHOLE, WRITTEN_CODE, TOO_LONG)]
-    forms[1] += f" AND TRY_CAST({bare} AS BIGINT) IS NOT NULL"
-    days = [
-        f"regexp_full_match({column}, '{form}') AND TRY_CAST({column} AS {kind}) IS NOT NULL"
-        for form, kind in ((DAY, "DATE"), *((form, "TIMESTAMP") for form in STAMPS))
-    ]
-    return [present, *forms, f"{column} IS NOT NULL", *days, f"{column} LIKE '%000'"]
+def _cast(column: str, kind: str) -> str:
+    """Cells as values of a type; blanks around numbers mean nothing. DuckDB would make a join of a list after IN."""
+    marks = "|".join(map(re.escape, MISSING_AMONG_NUMBERS))
+    bare = f"CASE WHEN NOT regexp_full_match(trim({column}), '{marks}') THEN trim({column}) END"
+    return f"CAST({bare if kind in NUMBERS else column} AS {kind}) AS {column}"
 
 
-def _typed(column: str, counts: Sequence[int]) -> str:
-    present, numbers, whole, codes, too_long, cells, dates, seconds, milliseconds, microseconds, coarser = counts
-    if present and numbers == present and not codes and (whole == present or not too_long):
-        bare = f"CASE WHEN trim({column}) IN ({MISSING}) THEN NULL ELSE trim({column}) END"
-        return f"CAST({bare} AS {'BIGINT' if whole == present else 'DOUBLE'}) AS {column}"
-    if cells and dates == cells:
-        return f"CAST({column} AS DATE) AS {column}"
-    if cells and (seconds == cells or (cells in (milliseconds, microseconds) and coarser < cells)):
-        return f"CAST({column} AS TIMESTAMP) AS {column}"
-    return column
+def _forms(cells: Any) -> dict[str, "_Forms"]:
+    """Forms of the cells of each column, by one look at all cells."""
+    forms = {name: _Forms() for name in cells.columns}
+    for batch in cells.to_arrow_reader(max(CELLS_AT_ONCE // max(len(forms), 1), 1)):
+        for name, column in zip(forms, batch.columns, strict=True):
+            forms[name].see(cast(pl.Series, pl.from_arrow(column)).drop_nulls())
+    return forms
+
+
+@dataclass
+class _Forms:
+    """Forms that all cells of a column have, as far as they were seen.
+
+    `numbers`: that some cell is a number and none anything else but a mark of a missing one; `long`: a number of more
+    digits than an integer has; `fine`: a date-time with a digit other than 0 at its end.
+    """
+
+    numbers: bool | None = None
+    whole: bool = True
+    codes: bool = False
+    long: bool = False
+    dates: set[str] | None = None
+    fine: bool = False
+
+    @property
+    def kind(self) -> str:
+        """DuckDB's type of such columns; empty for text."""
+        if self.numbers and not self.codes and (self.whole or not self.long):
+            return "BIGINT" if self.whole else "DOUBLE"
+        if self.dates == {DAY}:
+            return "DATE"
+        seconds, *_ = STAMPS
+        return "TIMESTAMP" if self.dates and (self.dates == {seconds} or self.fine) else ""
+
+    def see(self, cells: pl.Series) -> None:
+        """Take further cells into account."""
+        if len(cells) and self.numbers is not False:
+            self._see_numbers(cells.str.strip_chars(" "))
+        if len(cells) and self.dates != set():
+            forms = (DAY, *STAMPS) if self.dates is None else tuple(self.dates)
+            self.dates = {form for form in forms if cells.str.contains(f"^{form}$").all()}
+            self.fine |= not cells.str.ends_with("000").all()
+
+    def _see_numbers(self, bare: pl.Series) -> None:
+        whole = bare.cast(pl.Int64, strict=False)
+        if whole.null_count():
+            present = bare.filter(~bare.is_in(MISSING_AMONG_NUMBERS))
+            if not len(present):
+                return
+            self.whole &= whole.null_count() == len(bare) - len(present)
+            self.long |= present.str.contains(TOO_LONG).any()
+            if not present.str.contains(NUMBER).all():
+                self.numbers = False
+                return
+            bare = present
+        self.numbers = True
+        self.codes |= bare.str.contains(WRITTEN_CODE).any()
+
+
+def _asked(cells: Any, aggregates: Sequence[str]) -> list[int]:
+    """Values of aggregates, a few in a query: what DuckDB takes of memory grows with their number."""
+    pieces = (aggregates[start : start + AT_ONCE] for start in range(0, len(aggregates), AT_ONCE))
+    return [value for piece in pieces for value in cells.aggregate(", ".join(piece)).fetchall()[0]]
 
 
 def literal(path: Path) -> str:

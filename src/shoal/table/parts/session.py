@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from shoal.vocabulary.errors import MissingDependency, ParameterError
+from shoal.vocabulary.errors import FileError, MissingDependency, ParameterError
 
 UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 SHARE = 4
@@ -31,6 +31,19 @@ def duckdb_module() -> Any:
     except ImportError:
         raise MissingDependency("A table in parts", "duckdb", "scale") from None
     return duckdb
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """True for DuckDB's own word that it has no memory left."""
+    return type(error).__name__ == "OutOfMemoryException"
+
+
+def too_little_memory(name: object) -> FileError:
+    """The error for a table whose records are too long for the memory that DuckDB may use."""
+    return FileError(
+        f"'{name}' cannot be read in so little memory. Allow more (--memory; from Python memory=), or leave out "
+        f"columns."
+    )
 
 
 def session(memory: int, spill: Path) -> Any:

@@ -26,6 +26,7 @@ from shoal.table.parts.csv_columns import (
 from shoal.table.parts.csv_quotes import IN_MEMORY
 from shoal.table.parts.engine import Engine
 from shoal.table.parts.row_ranges import NUMBER, Chunk, chunks_of, looked_at
+from shoal.table.parts.session import lacks_memory, too_little_memory
 from shoal.vocabulary.errors import DataError, FileError, ParameterError, plural, quoted
 
 Seen = TypeVar("Seen")
@@ -187,6 +188,8 @@ class Source:
             if not type(error).__module__.startswith(("duckdb", "_duckdb", "pyarrow")):
                 raise
             self.check_unchanged()
+            if lacks_memory(error):
+                raise too_little_memory(self.name) from None
             raise FileError(
                 f"'{self.name}' cannot be read to its end ({type(error).__name__}). Check that its files are whole."
             ) from None
