@@ -1,6 +1,7 @@
 """Groups from latent classes of categorical columns whose prevalences are held at k/n or more."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -26,6 +27,21 @@ SURE = 0.8
 """Posterior of a record's own class in a k-means start: not 1, so that EM can leave it quickly."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """Distinct rows of answers and covariates, how often each occurs, and where it occurs first."""
+
+    codes: Ints
+    design: Floats
+    counts: Floats
+    first: Longs
+
+    @classmethod
+    def of(cls, codes: Ints, design: Floats) -> "Patterns":
+        _, first, counts = np.unique(np.column_stack([design, codes]), axis=0, return_index=True, return_counts=True)
+        return cls(codes[first], design[first], counts.astype(np.float64), first)
+
+
 class ClassSearch:
     """Latent class models of categorical columns, over a grid of numbers of classes.
 
@@ -47,7 +63,8 @@ class ClassSearch:
         kept = independent_columns(embedded) if covariates else []
         self.covariates = tuple(covariates[j] for j in kept)
         self.design: Floats = np.column_stack([np.ones(n), embedded[:, kept]])
-        self.points: Floats = records.matrix(names)
+        self.points: Floats = records.matrix(names)[self.rows]
+        self.patterns = Patterns.of(self.codes[self.rows], self.design[self.rows])
         self.k, self.starts = method.k, method.starts
         self.options: dict[str, Any] = {
             "floor": method.k / n,
@@ -70,10 +87,11 @@ class ClassSearch:
         fit = max(fits, key=lambda pair: pair[0])[1]
         if len(self.rows) == len(self.codes):
             return fit
-        scores = self.scores(fit)
+        patterns = Patterns.of(self.codes, self.design)
+        scores = self.scores(fit)[patterns.first]
         posterior = exp(scores - scores.max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
-        return self._em(slice(None), posterior)
+        return self._em(patterns, posterior)
 
     def scores(self, fit: LatentClassFit) -> Floats:
         """Shape (n, G); log of class probability times probability of the answers, for all records."""
@@ -84,20 +102,25 @@ class ClassSearch:
 
     def _fit(self, groups: int) -> LatentClassFit:
         """The likeliest of all ends: a start never makes it worse, as each is carried to convergence."""
-        fits = (self._em(self.rows, self._start(groups, i)) for i in range(self.starts))
+        fits = (self._em(self.patterns, self._start(groups, i)) for i in range(self.starts))
         return max(fits, key=lambda fit: fit.loglik)
 
     def _start(self, groups: int, number: int) -> Floats:
         """First memberships, by k-means and at random in turn; the same however many there are."""
         rng = np.random.default_rng([self.seed, groups, number])
         if number % 2:
-            return dirichlet(rng, groups, len(self.rows))
-        labels = kmeans(self.points[self.rows], groups, rng)
+            return dirichlet(rng, groups, len(self.patterns.counts))
+        labels = kmeans(self.points, groups, rng)[self.patterns.first]
         return np.asarray(np.eye(groups)[labels] * SURE + (1 - SURE) / groups)
 
-    def _em(self, rows: Longs | slice, posterior: Floats) -> LatentClassFit:
+    def _em(self, patterns: Patterns, posterior: Floats) -> LatentClassFit:
         return latent_class_em(
-            self.codes[rows], self.categories, posterior, covariates=self.design[rows], **self.options
+            patterns.codes,
+            self.categories,
+            posterior,
+            covariates=patterns.design,
+            counts=patterns.counts,
+            **self.options,
         )
 
     def facts(self, fit: LatentClassFit) -> dict[str, Fact]:
@@ -162,7 +185,8 @@ class LatentClass(Partitioner):
     selection_records
         The numbers of classes are compared on a random sample of at most so many records.
     tolerance, most_steps
-        EM ends when its objective F changes by at most `tolerance` (1 + |F|), or after so many steps.
+        EM ends when no prevalence, probability of a category or coefficient still goes farther than `tolerance`, as its
+        last steps tell, or after so many steps.
 
     Notes
     -----
