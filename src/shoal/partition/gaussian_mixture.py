@@ -6,8 +6,9 @@ number of records that are most probable in a group, which can still be one; so 
 greatest posterior probability subject to k records a group, a transport problem that is solved exactly.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -29,9 +30,10 @@ from shoal.kernels.mixture.mixture import (
 from shoal.kernels.tall import cross, times
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
+from shoal.partition._em.race import FIRST_LOOK, Race
 from shoal.partition._em.starts import Start, Starts, independent_columns
 from shoal.partition.base import Partitioner, refuse_unless_k
-from shoal.table.prelude import Floats, Generator, Partition, Progress, Records, part_of, tracked
+from shoal.table.prelude import Floats, Generator, Partition, Progress, Records, part_of
 from shoal.vocabulary.prelude import DataError, Fact, Ge, Gt, Setting, method, of_original
 
 Tails = Literal["normal", "t"]
@@ -60,16 +62,6 @@ class FittedMixture:
         return self.fit.dof
 
 
-FIRST_LOOK = 20
-"""EM steps after which the fits of a grid are first compared; the next looks are after twice as many each time."""
-
-PATIENCE = 10.0
-"""A fit is given up where this times its gain since the last look would not bring it to the best BIC at an end.
-
-With 1 the fit that ends best on 4 000 invented hospital records is given up on a plateau, with 2 and more it is not.
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One cell of the grid."""
@@ -93,6 +85,14 @@ class Candidate:
     bic: float
     steps: int
     gain: float
+    search: "Search"
+
+    @property
+    def ended(self) -> bool:
+        return self.fit.converged or self.steps >= self.search.method.most_steps
+
+    def further(self) -> "Candidate | None":
+        return self.search.further(self)
 
 
 @method(
@@ -145,7 +145,7 @@ class GaussianMixture(Partitioner):
     say so. If no model can be fitted, all are fitted again with 1e-6 for `regularise`.
 
     All cells of the grid are fitted from the first start, then from the second, and so on; the best end counts, so that
-    one more start never makes it worse. The fits of a start run side by side, and one that falls back is given up: ten
+    one more start never makes it worse. The fits of a start run side by side, and one that falls back is given up: five
     times what it gained in the second half of its steps would not bring it to the best BIC of those that have ended.
     Slow steps of EM are extrapolated (Varadhan & Roland 2008).
 
@@ -229,7 +229,7 @@ class GaussianMixture(Partitioner):
             "parameters": _parameters(best.cell, d),
             "BIC": best.bic,
             "BIC by model and groups": search.table,
-            "fits given up": search.given_up,
+            "fits given up": search.race.given_up,
             "not fitted": search.failures,
             "BIC from a sample of": self.selection_records if sampled else None,
             "regularised by": ridge,
@@ -269,10 +269,9 @@ class Search:
             "singular": SINGULAR * float(x.var(axis=0).min()),
             "tolerance": method.tolerance,
         }
-        self.best = -np.inf  # BIC of a fit that has ended
+        self.race: Race[Candidate] = Race()
         self.table: dict[str, dict[str, float | None]] = {}
         self.failures: list[str] = []
-        self.given_up = 0
 
     def run(self, starts: Starts, counts: list[int], progress: Progress) -> list[Candidate]:
         """The best end of every cell that can be fitted."""
@@ -283,31 +282,14 @@ class Search:
         best: dict[Cell, Candidate] = {}
         for number in range(most):
             field = [(cell, at_hand[cell.groups][number]) for cell in cells if number < len(at_hand[cell.groups])]
-            for end in self._race(field, part_of(progress, number / most, 1 / most)):
+            begin = [partial(self._begun, cell, start) for cell, start in field]
+            for end in self.race.run(begin, part_of(progress, number / most, 1 / most)):
                 best[end.cell] = max(best.get(end.cell, end), end, key=lambda end: end.bic)
         for cell in cells:
             self.table.setdefault(cell.name, {})[str(cell.groups)] = best[cell].bic if cell in best else None
             if cell not in best:
                 self.failures.append(f"{cell.name}, {cell.groups} groups: a covariance became singular")
         return [best[cell] for cell in cells if cell in best]
-
-    def _race(self, field: list[tuple[Cell, Start]], progress: Progress) -> Iterator[Candidate]:
-        """Fits side by side, each to its end or until it is given up; those that become singular are left out."""
-        begun = (self._begun(cell, start) for cell, start in tracked(field, part_of(progress, 0.0, 0.5)))
-        running, done = [one for one in begun if one], 0.5
-        while running:
-            ended = [one for one in running if self._ended(one)]
-            self.best = max([self.best, *(one.bic for one in ended)])
-            behind = [one for one in running if one.bic + PATIENCE * one.gain < self.best and not self._ended(one)]
-            self.given_up += len(behind)
-            yield from ended + behind
-            out = {id(one) for one in ended + behind}
-            left = [one for one in running if id(one) not in out]
-            further = (self._further(one) for one in tracked(left, part_of(progress, done, (1 - done) / 2)))
-            running, done = [one for one in further if one], (1 + done) / 2
-
-    def _ended(self, one: Candidate) -> bool:
-        return one.fit.converged or one.steps >= self.method.most_steps
 
     def refit(self, chosen: Candidate, x: Floats) -> Candidate | None:
         """The chosen model on all records, from where it ended on the sample."""
@@ -318,7 +300,7 @@ class Search:
         dof = np.full(cell.groups, FIRST_DOF if cell.tails == "t" else np.inf)
         return self._fitted(self.x, cell, start, dof, min(FIRST_LOOK, self.method.most_steps))
 
-    def _further(self, one: Candidate) -> Candidate | None:
+    def further(self, one: Candidate) -> Candidate | None:
         """After twice as many steps."""
         start = Start(one.start, one.fit.statistics)
         steps = min(one.steps, self.method.most_steps - one.steps)
@@ -331,7 +313,7 @@ class Search:
         if fit.singular >= 0:
             return None
         bic = 2 * fit.loglik - _parameters(cell, x.shape[1]) * float(log(len(x)))
-        return Candidate(cell, start.name, fit, bic, steps=fit.steps, gain=np.inf)
+        return Candidate(cell, start.name, fit, bic, steps=fit.steps, gain=np.inf, search=self)
 
     def _models(self) -> tuple[CovarianceModel, ...]:
         named = self.method.models
