@@ -11,14 +11,17 @@ using namespace latent_class;
 
 namespace {
 
-// Answers, with what their columns begin at, and a constant where there are no covariates.
+// Answers, with what their columns begin at, a constant where there are no covariates, and one record a row where no counts
+// are given.
 class Table {
  public:
-  Table(const IntMatrix& codes, const Longs& categories, const std::optional<Matrix>& covariates)
-      : offsets_(categories.shape(0) + 1, 0), ones_(covariates ? 0 : codes.shape(0), 1.0) {
+  Table(const IntMatrix& codes, const Longs& categories, const std::optional<Matrix>& covariates,
+        const std::optional<Vector>& counts = std::nullopt)
+      : offsets_(categories.shape(0) + 1, 0), ones_(codes.shape(0), 1.0) {
     std::partial_sum(categories.data(), categories.data() + categories.shape(0), offsets_.begin() + 1);
     const double* x = covariates ? covariates->data() : ones_.data();
-    answers = {codes.data(), offsets_.data(), x, codes.shape(0), codes.shape(1), covariates ? covariates->shape(1) : 1};
+    answers = {codes.data(), offsets_.data(), x, counts ? counts->data() : ones_.data(),
+               codes.shape(0), codes.shape(1), covariates ? covariates->shape(1) : 1};
   }
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
@@ -48,17 +51,24 @@ posterior
     Shape (n, G); first class memberships, rows that sum to 1.
 covariates
     Shape (n, q), its first column 1, the others standardised: latent class regression. None: the plain model.
+counts
+    Shape (n,); how many records each row stands for, one if None.
 floor
     Smallest mean prevalence, at most 1/G.
 pseudo
     How many records each class is credited with that answer like the whole table; above 0.
 tolerance
-    Stop when the objective F changes by at most `tolerance` (1 + |F|).)";
+    Stop when no prevalence, probability of an answer or coefficient still goes farther than this, as the last steps tell.
+
+Notes
+-----
+Slow steps are extrapolated; an extrapolation is kept only if the objective is no lower there or, where prevalences were
+moved to `floor`, the next step is shorter.)";
 
 LatentClassFit latent_class_em(const IntMatrix& codes, const Longs& categories_of, const Matrix& posterior,
-                               const std::optional<Matrix>& covariates, double floor, double pseudo, double tolerance,
-                               int most_steps, Listener listener) {
-  const Table table(codes, categories_of, covariates);
+                               const std::optional<Matrix>& covariates, const std::optional<Vector>& counts, double floor,
+                               double pseudo, double tolerance, int most_steps, Listener listener) {
+  const Table table(codes, categories_of, covariates, counts);
   const Answers& a = table.answers;
   const std::size_t groups = posterior.shape(1), q = a.q;
   const auto categories = static_cast<std::size_t>(a.offset[a.columns]);
@@ -68,15 +78,7 @@ LatentClassFit latent_class_em(const IntMatrix& codes, const Longs& categories_o
   Progress progress(listener);
   {
     nb::gil_scoped_release release;
-    const Priors priors{pseudo, kSlopePrecision, kInterceptPrecision, shares(a)};
-    while (f.steps < most_steps && !f.converged) {
-      maximise(a, priors, floor, f);
-      f.loglik = e_step(a, f.classes, f.z, progress, static_cast<double>(f.steps) / most_steps);
-      const double before = f.objective;
-      f.objective = f.loglik + log_priors(a, priors, f);
-      f.converged = std::fabs(f.objective - before) <= tolerance * (1.0 + std::fabs(f.objective));
-      ++f.steps;
-    }
+    run(a, {pseudo, kSlopePrecision, kInterceptPrecision, shares(a)}, {floor, tolerance, most_steps}, f, progress);
   }
   return {f.loglik, f.objective, f.steps, f.converged, f.moved, f.reached, to_numpy(std::move(f.prevalence)),
           to_numpy(std::move(f.classes.coefficient), {groups, q}), to_numpy(std::move(f.classes.log_table), {categories, groups}),
@@ -109,7 +111,8 @@ std::pair<Output<double>, bool> project_prevalences(const Matrix& posterior, con
   bool reached;
   {
     nb::gil_scoped_release release;
-    reached = project(z, std::vector<double>(target.data(), target.data() + target.size()));
+    const std::vector<double> ones(posterior.shape(0), 1.0);
+    reached = project(z, ones.data(), std::vector<double>(target.data(), target.data() + target.size()));
   }
   return {to_numpy(std::move(z), {posterior.shape(0), posterior.shape(1)}), reached};
 }
@@ -120,7 +123,7 @@ const Kernel kernel([](nb::module_& m) {
       .def_ro("loglik", &LatentClassFit::loglik, "Log-likelihood without the priors.")
       .def_ro("objective", &LatentClassFit::objective, "Log-likelihood plus logarithms of the priors: what EM raises.")
       .def_ro("steps", &LatentClassFit::steps, "EM steps made.")
-      .def_ro("converged", &LatentClassFit::converged, "True if the objective came to rest.")
+      .def_ro("converged", &LatentClassFit::converged, "True if the classes came to rest.")
       .def_ro("moved", &LatentClassFit::moved, "True if the last prevalences were below the floor.")
       .def_ro("reached", &LatentClassFit::reached, "True if the posteriors could be moved to the new prevalences.")
       .def_ro("prevalence", &LatentClassFit::prevalence, "Shape (G,); mean prevalence p*_g.")
@@ -130,7 +133,8 @@ const Kernel kernel([](nb::module_& m) {
               "Shape (categories of all columns, G); log of the probability of each category in each class.")
       .def_ro("posterior", &LatentClassFit::posterior, "Shape (n, G); from the last E-step.");
   m.def("latent_class_em", &latent_class_em, "codes"_a, "categories"_a, "posterior"_a, nb::kw_only(),
-        "covariates"_a.none() = nb::none(), "floor"_a = 0.0, "pseudo"_a = 1.0, "tolerance"_a = 1e-8, "most_steps"_a = 1000,
+        "covariates"_a.none() = nb::none(), "counts"_a.none() = nb::none(), "floor"_a = 0.0, "pseudo"_a = 1.0,
+        "tolerance"_a = 1e-6, "most_steps"_a = 1000,
         "progress"_a.none() = nb::none(), kFit);
   m.def("latent_class_scores", &latent_class_scores, "codes"_a, "categories"_a, "coefficient"_a, "log_table"_a,
         "covariates"_a.none() = nb::none(),

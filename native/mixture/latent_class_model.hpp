@@ -4,8 +4,12 @@
 // being 1 (Oganian & Domingo-Ferrer 2017, equation 12; Bandeen-Roche et al. 1997). With that entry alone it
 // is the plain latent class model. Missing answers (code -1) say nothing about the class.
 //
-// E-step in logarithms, one pass over the records. M-step: the tables pi in the same pass as their sums; b by
-// Newton steps with halving on the multinomial logit whose responses are the posteriors.
+// E-step in logarithms, one pass over the rows. M-step: the tables pi in the same pass as their sums; b by a
+// Newton step with halving on the multinomial logit whose responses are the posteriors, which raises it (generalised EM).
+// A row stands for all records with its answers and covariates: it counts as many times.
+//
+// EM ends when no prevalence, probability of an answer or coefficient still goes farther than a tolerance, as its last
+// steps tell; it leaps ahead where that raises what EM raises (path.hpp), unless prevalences are held.
 //
 // Zero cells and separation: each class is credited with `pseudo` further records that answer like the whole
 // table, and slopes (intercepts) have normal priors with precision `slope` (`intercept`); so every maximum is
@@ -23,15 +27,13 @@
 
 #include "core/elementary.hpp"
 #include "core/progress.hpp"
-#include "mixture/proportion_floor.hpp"
 #include "linear/symmetric.hpp"
+#include "mixture/path.hpp"
+#include "mixture/proportion_floor.hpp"
 
 namespace shoal::latent_class {
 
-// The logit is fitted anew at each EM step, from where it was: a few Newton steps do.
-constexpr int kNewtonSteps = 8;
-constexpr int kHalvings = 30;
-constexpr double kLeastGain = 1e-9;  // Newton ends when its objective F rises by less than this times 1 + |F|
+constexpr int kHalvings = 30;  // of a Newton step
 
 constexpr int kFittingSteps = 2000;
 constexpr double kReached = 1e-10;  // a column mean this near to its target is there
@@ -46,6 +48,7 @@ struct Answers {
   const std::int32_t* code;      // (n, J)
   const std::int32_t* offset;    // (J + 1): where each column's categories begin in the tables
   const double* covariate;       // (n, q), first column 1
+  const double* count;           // (n): records of a row
   std::size_t n, columns, q;
 };
 
@@ -53,6 +56,11 @@ struct Classes {
   std::size_t groups;
   std::vector<double> coefficient;  // (G, q)
   std::vector<double> log_table;    // (categories of all columns, G)
+};
+
+struct Rules {
+  double floor, tolerance;
+  int most_steps;
 };
 
 struct Priors {
@@ -96,25 +104,29 @@ inline double e_step(const Answers& a, const Classes& c, std::vector<double>& z,
   double loglik = 0.0;
   for (std::size_t i = 0; i < a.n; ++i) {
     log_joint(a, c, i, &z[i * c.groups]);
-    loglik += normalise(&z[i * c.groups], c.groups);
+    loglik += a.count[i] * normalise(&z[i * c.groups], c.groups);
     progress.tick(done);
   }
   return loglik;
 }
 
-inline std::vector<double> column_means(const std::vector<double>& z, std::size_t groups) {
+inline std::vector<double> column_means(const std::vector<double>& z, const double* count, std::size_t groups) {
   std::vector<double> mean(groups, 0.0);
-  for (std::size_t i = 0; i < z.size(); ++i) mean[i % groups] += z[i];
-  for (double& m : mean) m *= static_cast<double>(groups) / static_cast<double>(z.size());
+  double total = 0.0;
+  for (std::size_t i = 0; i < z.size() / groups; ++i) {
+    for (std::size_t g = 0; g < groups; ++g) mean[g] += count[i] * z[i * groups + g];
+    total += count[i];
+  }
+  for (double& m : mean) m /= total;
   return mean;
 }
 
 // The KL projection of z on column means t; whether every column mean reached its target.
-inline bool project(std::vector<double>& z, const std::vector<double>& target) {
+inline bool project(std::vector<double>& z, const double* count, const std::vector<double>& target) {
   const std::size_t groups = target.size();
   for (double& v : z) v = std::max(v, kLeast);
   for (int step = 0; step < kFittingSteps; ++step) {
-    const auto mean = column_means(z, groups);
+    const auto mean = column_means(z, count, groups);
     double worst = 0.0;
     for (std::size_t g = 0; g < groups; ++g) worst = std::max(worst, std::fabs(mean[g] - target[g]));
     if (worst <= kReached) return true;
@@ -127,6 +139,18 @@ inline bool project(std::vector<double>& z, const std::vector<double>& target) {
   return false;
 }
 
+// Turn counts, or anything in proportion to probabilities, into logarithms of probabilities.
+inline void take_logarithms(const Answers& a, Classes& c) {
+  const std::size_t groups = c.groups;
+  for (std::size_t j = 0; j < a.columns; ++j)
+    for (std::size_t g = 0; g < groups; ++g) {
+      double sum = 0.0;
+      const auto first = static_cast<std::size_t>(a.offset[j]), last = static_cast<std::size_t>(a.offset[j + 1]);
+      for (std::size_t e = first; e < last; ++e) sum += c.log_table[e * groups + g];
+      for (std::size_t e = first; e < last; ++e) c.log_table[e * groups + g] = logarithm(c.log_table[e * groups + g] / sum);
+    }
+}
+
 inline void fit_tables(const Answers& a, const std::vector<double>& z, const Priors& priors, Classes& c) {
   const std::size_t groups = c.groups;
   std::vector<double>& table = c.log_table;
@@ -137,15 +161,9 @@ inline void fit_tables(const Answers& a, const std::vector<double>& z, const Pri
       const std::int32_t code = a.code[i * a.columns + j];
       if (code < 0) continue;
       double* row = &table[static_cast<std::size_t>(a.offset[j] + code) * groups];
-      for (std::size_t g = 0; g < groups; ++g) row[g] += z[i * groups + g];
+      for (std::size_t g = 0; g < groups; ++g) row[g] += a.count[i] * z[i * groups + g];
     }
-  for (std::size_t j = 0; j < a.columns; ++j)
-    for (std::size_t g = 0; g < groups; ++g) {
-      double sum = 0.0;
-      const auto first = static_cast<std::size_t>(a.offset[j]), last = static_cast<std::size_t>(a.offset[j + 1]);
-      for (std::size_t e = first; e < last; ++e) sum += table[e * groups + g];
-      for (std::size_t e = first; e < last; ++e) table[e * groups + g] = logarithm(table[e * groups + g] / sum);
-    }
+  take_logarithms(a, c);
 }
 
 // The multinomial logit of the posteriors on the covariates, with normal priors.
@@ -154,23 +172,16 @@ class Logit {
   Logit(const Answers& a, const std::vector<double>& z, const Priors& priors, std::size_t groups)
       : a_(a), z_(z), priors_(priors), groups_(groups), size_(groups * a.q) {}
 
-  void fit(Classes& c) const {
-    double value = objective(c);
-    for (int step = 0; step < kNewtonSteps; ++step) {
-      const auto direction = newton(c);
-      double length = 1.0, better = value;
-      Classes trial = c;
-      for (int half = 0; half < kHalvings; ++half, length *= 0.5) {
-        for (std::size_t e = 0; e < size_; ++e) trial.coefficient[e] = c.coefficient[e] + length * direction[e];
-        better = objective(trial);
-        if (better >= value) break;
-      }
-      if (!(better > value)) return;
-      c.coefficient = trial.coefficient;
-      const double gain = better - value;
-      value = better;
-      if (gain <= kLeastGain * (1.0 + std::fabs(value))) return;
+  // A Newton step, halved until it raises the objective; none where no half does.
+  void step(Classes& c) const {
+    const double value = objective(c);
+    const auto direction = newton(c), from = c.coefficient;
+    double length = 1.0;
+    for (int half = 0; half < kHalvings; ++half, length *= 0.5) {
+      for (std::size_t e = 0; e < size_; ++e) c.coefficient[e] = from[e] + length * direction[e];
+      if (objective(c) > value) return;
     }
+    c.coefficient = from;
   }
 
   double log_prior_density(const Classes& c) const {
@@ -187,7 +198,7 @@ class Logit {
     double sum = log_prior_density(c);
     for (std::size_t i = 0; i < a_.n; ++i) {
       log_prior(c, a_.covariate + i * a_.q, a_.q, p.data());
-      for (std::size_t g = 0; g < groups_; ++g) sum += z_[i * groups_ + g] * p[g];
+      for (std::size_t g = 0; g < groups_; ++g) sum += a_.count[i] * z_[i * groups_ + g] * p[g];
     }
     return sum;
   }
@@ -205,9 +216,9 @@ class Logit {
       log_prior(c, x, a_.q, p.data());
       for (double& v : p) v = exponential(v);
       for (std::size_t g = 0; g < groups_; ++g) {
-        const double gap = z_[i * groups_ + g] - p[g];
+        const double gap = a_.count[i] * (z_[i * groups_ + g] - p[g]);
         for (std::size_t j = 0; j < a_.q; ++j) gradient[g * a_.q + j] += gap * x[j];
-        for (std::size_t h = 0; h <= g; ++h) add_block(hessian, g, h, (g == h ? p[g] : 0.0) - p[g] * p[h], x);
+        for (std::size_t h = 0; h <= g; ++h) add_block(hessian, g, h, a_.count[i] * ((g == h ? p[g] : 0.0) - p[g] * p[h]), x);
       }
     }
     cholesky(hessian, size_, 0.0);
@@ -249,13 +260,13 @@ struct ClassFit {
 
 // M-step. `moved` says that the prevalences were below the floor, `reached` that the projection got them there.
 inline void maximise(const Answers& a, const Priors& priors, double floor, ClassFit& f) {
-  const auto mean = column_means(f.z, f.classes.groups);
+  const auto mean = column_means(f.z, a.count, f.classes.groups);
   f.prevalence = floored_proportions(mean, floor);
   f.moved = f.prevalence != mean;
-  if (f.moved) f.reached = project(f.z, f.prevalence);
+  if (f.moved) f.reached = project(f.z, a.count, f.prevalence);
   fit_tables(a, f.z, priors, f.classes);
   if (a.q > 1) {
-    Logit(a, f.z, priors, f.classes.groups).fit(f.classes);
+    Logit(a, f.z, priors, f.classes.groups).step(f.classes);
   } else {
     for (std::size_t g = 0; g < f.classes.groups; ++g)
       f.classes.coefficient[g] = logarithm(std::max(f.prevalence[g], kLeast));
@@ -270,14 +281,68 @@ inline double log_priors(const Answers& a, const Priors& priors, const ClassFit&
   return sum;
 }
 
+// What EM moves: prevalences, probabilities of answers, and coefficients where these are more than logarithms of prevalences.
+inline State state(const Answers& a, const ClassFit& f) {
+  State y = f.prevalence;
+  for (double v : f.classes.log_table) y.push_back(exponential(v));
+  if (a.q > 1) y.insert(y.end(), f.classes.coefficient.begin(), f.classes.coefficient.end());
+  return y;
+}
+
+// Take the parameters of a leap; no probability becomes less than half of what it was.
+inline void take(const Answers& a, const State& y, ClassFit& f) {
+  const double* at = y.data();
+  double sum = 0.0;
+  for (double& p : f.prevalence) sum += (p = std::max(*at++, 0.5 * p));
+  for (double& p : f.prevalence) p /= sum;
+  for (double& v : f.classes.log_table) v = std::max(*at++, 0.5 * exponential(v));
+  take_logarithms(a, f.classes);
+  for (std::size_t e = 0; e < f.classes.coefficient.size(); ++e)
+    f.classes.coefficient[e] = a.q > 1 ? *at++ : logarithm(std::max(f.prevalence[e], kLeast));
+}
+
+inline void run(const Answers& a, const Priors& priors, const Rules& rules, ClassFit& f, Progress& progress) {
+  const auto look = [&](ClassFit& at) {
+    at.loglik = e_step(a, at.classes, at.z, progress, static_cast<double>(at.steps) / rules.most_steps);
+    at.objective = at.loglik + log_priors(a, priors, at);
+    ++at.steps;
+  };
+  Steps steps;
+  while (f.steps < rules.most_steps && !f.converged) {
+    maximise(a, priors, rules.floor, f);
+    const double before = f.objective;
+    look(f);
+    steps.add(state(a, f));
+    f.converged = steps.full() && steps.ahead() <= rules.tolerance;
+    const bool slow = std::fabs(f.objective - before) <= kSlow * (1.0 + std::fabs(f.objective));
+    if (f.converged || !slow || !steps.full() || f.steps + 2 > rules.most_steps) continue;
+    ClassFit leapt = f;
+    const State there = steps.leap();
+    take(a, there, leapt);
+    look(leapt);
+    bool sound = leapt.objective >= f.objective;
+    if (f.moved) {  // what EM raises may fall then: the next step must be shorter
+      maximise(a, priors, rules.floor, leapt);
+      look(leapt);
+      sound = apart(state(a, leapt), there) < steps.last();
+    }
+    const int made = leapt.steps;
+    if (sound) f = std::move(leapt);
+    f.steps = made;
+    steps.clear();
+    steps.add(state(a, f));
+  }
+}
+
 inline std::vector<double> shares(const Answers& a) {
   std::vector<double> share(static_cast<std::size_t>(a.offset[a.columns]), 0.0);
   for (std::size_t j = 0; j < a.columns; ++j) {
     double answered = 0.0;
-    for (std::size_t i = 0; i < a.n; ++i) answered += a.code[i * a.columns + j] >= 0;
+    for (std::size_t i = 0; i < a.n; ++i)
+      if (a.code[i * a.columns + j] >= 0) answered += a.count[i];
     for (std::size_t i = 0; i < a.n; ++i)
       if (a.code[i * a.columns + j] >= 0)
-        share[static_cast<std::size_t>(a.offset[j] + a.code[i * a.columns + j])] += 1.0 / answered;
+        share[static_cast<std::size_t>(a.offset[j] + a.code[i * a.columns + j])] += a.count[i] / answered;
   }
   return share;
 }

@@ -234,10 +234,6 @@ inline double next_dof(double old, double weight, double tail, double d) {
   return std::sqrt(lo * hi);
 }
 
-// Steps are slow, and leaps are tried, once they change the log-likelihood L by less than this times 1 + |L|. The first
-// steps are long, and leaps from them may end on another hill.
-constexpr double kSlow = 1e-6;
-
 struct Rules {
   double floor, tolerance, singular, ridge;
   int most_steps;

@@ -19,6 +19,7 @@ import shoal
 from command_line import Run
 from shoal import cli
 from shoal.cli.terminal import Terminal
+from shoal.vocabulary.errors import synonyms_of
 from shoal.vocabulary.registry import registered, spec_of
 
 PLAN = """
@@ -175,14 +176,46 @@ def test_a_method_is_shown_with_examples_that_work(run: Run, entry: Any) -> None
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
-    [("localSuppression", "suppress"), ("microaggregation", "mdav"), ("addNoise", "noise")]
-    + [("GADP", "ipso"), ("EGADP", "ipso"), ("C-GADP", "shuffle"), ("data shuffling", "shuffle")],
+    ("words", "listed"),
+    [
+        ("localSuppression", ["suppress"]),
+        ("microaggregation", ["mdav", "microaggregate-columns"]),
+        ("addNoise", ["noise"]),
+        ("GADP", ["ipso"]),
+        ("EGADP", ["ipso"]),
+        ("C-GADP", ["shuffle"]),
+        ("data shuffling", ["shuffle"]),
+        ("DR/IL", ["distance-linkage", "interval-disclosure", "pil", "probabilistic-linkage"]),
+        ("probabilistic information loss", ["pil"]),
+        ("conditional entropy", ["label-loss"]),
+        ("communalities", ["principal-components"]),
+        ("Rounding", ["round"]),
+        ("resampling", ["resample"]),
+        ("compound PRAM", ["pram"]),
+        ("weighted linkage", ["distance-linkage"]),
+        ("supervised linkage", ["distance-linkage"]),
+        ("permutation paradigm", ["permutation-distance"]),
+        ("reverse mapping", ["permutation-distance"]),
+        ("burel", ["burel"]),
+        ("mvTopCoding", ["multivariate-top-code"]),
+        ("trimmed mean", ["centroid"]),
+        ("k^m-anonymity", ["k-anonymity", "known-records"]),
+    ],
 )
-def test_words_of_other_tools_are_understood(run: Run, said: str, meant: str) -> None:
-    status, _, err = run("methods", said)
+def test_words_of_the_literature_and_of_other_tools_find_methods(run: Run, words: str, listed: list[str]) -> None:
+    status, out, _ = run("--json", "methods", *words.split())
+    assert status == 0
+    assert sorted(key.split(": ")[1] for key in json.loads(out)) == listed
+
+
+def test_words_that_no_method_has(run: Run) -> None:
+    status, _, err = run("methods", "mdaw")
     assert status == 2
-    assert f"Unknown method or kind '{said}'; did you mean '{meant}'?" in err
+    assert "Unknown method or kind 'mdaw'; did you mean 'mdav'?" in err
+
+
+def test_the_score_is_found_by_its_name() -> None:
+    assert set(synonyms_of("DR/IL")) == {entry.name for entry in registered() if getattr(entry.cls, "score_weight", 0)}
 
 
 @pytest.mark.parametrize(("said", "meant"), [("key", "quasi-identifier"), ("sensitive", "confidential")])

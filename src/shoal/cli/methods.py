@@ -11,30 +11,58 @@ from shoal.cli.wrapping import reflowed
 
 
 @cli.command()
-@click.argument("what", required=False)
+@click.argument("words", nargs=-1, metavar="[WHAT]...")
 @pass_terminal
-def methods(terminal: Terminal, what: str | None) -> None:
+def methods(terminal: Terminal, words: tuple[str, ...]) -> None:
     """List every method with its source; or those of a kind; or show one in full, with its parameters.
 
-    WHAT is a kind (partition, replace, mask, privacy, risk, utility) or the name of a method.
+    WHAT is a kind (partition, replace, mask, privacy, risk, utility), the name of a method, or words of its
+    description or its literature: every method in which all of them occur is listed.
 
     \b
     Examples:
       shoal methods
       shoal methods partition
       shoal methods mdav
+      shoal methods data shuffling
     """
     from shoal.vocabulary.errors import ParameterError, unknown
     from shoal.vocabulary.registry import KINDS, registered
 
-    if what is None or what in KINDS:
-        _list(terminal, registered(what))
+    what = " ".join(words)
+    if not what or what in KINDS:
+        _list(terminal, registered(what or None))
     elif named := [entry for entry in registered() if entry.name == what]:
         terminal.result({f"{entry.kind}: {entry.name}": _described(entry) for entry in named})
         for entry in named:
             terminal.say(_in_full(entry))
+    elif matching := _matching(what, registered()):
+        _list(terminal, matching)
     else:
         raise ParameterError(unknown("method or kind", what, {*KINDS, *(entry.name for entry in registered())}))
+
+
+def _matching(what: str, entries: list[Any]) -> list[Any]:
+    """Methods that other tools call so; else those with all words in their names or titles, else in their texts."""
+    from inspect import getdoc
+
+    from shoal.vocabulary.errors import synonyms_of
+
+    called = synonyms_of(what)
+    headings = [(entry, f"{entry.name} {entry.title}") for entry in entries]
+    texts = [(entry, f"{text} {entry.source} {getdoc(entry.cls)}") for entry, text in headings]
+    return (
+        [entry for entry in entries if entry.name in called]
+        or [entry for entry, text in headings if _holds(text, what)]
+        or [entry for entry, text in texts if _holds(text, what)]
+    )
+
+
+def _holds(text: str, what: str) -> bool:
+    """True if every word begins one of the text's words."""
+    import re
+
+    return all(re.search(rf"(?<![a-z0-9]){re.escape(word)}", text.lower()) for word in what.lower().split())
 
 
 def _list(terminal: Terminal, entries: list[Any]) -> None:

@@ -24,6 +24,7 @@ class MultivariateTopCode(Mask):
     covariance determinant, reweighted), so that outliers do not hide one another. Whose distance exceeds the quantile
     of normal records is moved towards the mean until it has just that distance; all others stay as they are. A record
     can be found by an unusual combination of values none of which is extreme by itself: these `top-code` does not see.
+    In sdcMicro the method is called mvTopCoding.
 
     Parameters
     ----------

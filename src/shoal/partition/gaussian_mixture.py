@@ -6,8 +6,9 @@ number of records that are most probable in a group, which can still be one; so 
 greatest posterior probability subject to k records a group, a transport problem that is solved exactly.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -29,9 +30,10 @@ from shoal.kernels.mixture.mixture import (
 from shoal.kernels.tall import cross, times
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
+from shoal.partition._em.race import FIRST_LOOK, Race
 from shoal.partition._em.starts import Start, Starts, independent_columns
 from shoal.partition.base import Partitioner, refuse_unless_k
-from shoal.table.prelude import Floats, Generator, Partition, Progress, Records
+from shoal.table.prelude import Floats, Generator, Partition, Progress, Records, part_of
 from shoal.vocabulary.prelude import DataError, Fact, Ge, Gt, Setting, method, of_original
 
 Tails = Literal["normal", "t"]
@@ -61,15 +63,36 @@ class FittedMixture:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One cell of the grid, fitted."""
+class Cell:
+    """One cell of the grid."""
 
-    bic: float
     groups: int
     model: CovarianceModel
     tails: Tails
+
+    @property
+    def name(self) -> str:
+        return self.model if self.tails == "normal" else f"{self.model} with t"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A cell, fitted from one start; `steps` of EM so far, `gain` in BIC since the last look."""
+
+    cell: Cell
     start: str
     fit: MixtureFit
+    bic: float
+    steps: int
+    gain: float
+    search: "Search"
+
+    @property
+    def ended(self) -> bool:
+        return self.fit.converged or self.steps >= self.search.method.most_steps
+
+    def further(self) -> "Candidate | None":
+        return self.search.further(self)
 
 
 @method(
@@ -121,8 +144,10 @@ class GaussianMixture(Partitioner):
     records form one group. A model whose covariance becomes singular is out of the comparison, and the facts
     say so. If no model can be fitted, all are fitted again with 1e-6 for `regularise`.
 
-    Every cell of the grid is fitted from every start to convergence, and the best end counts, so that one more start
-    never makes it worse. Slow steps of EM are extrapolated (Varadhan & Roland 2008).
+    All cells of the grid are fitted from the first start, then from the second, and so on; the best end counts, so that
+    one more start never makes it worse. The fits of a start run side by side, and one that falls back is given up: five
+    times what it gained in the second half of its steps would not bring it to the best BIC of those that have ended.
+    Slow steps of EM are extrapolated (Varadhan & Roland 2008).
 
     `tails` shapes the groups; what their records are replaced by is for the replacement to say: `multivariate-t` draws
     from the law that was fitted.
@@ -163,7 +188,7 @@ class GaussianMixture(Partitioner):
         labels, repair = hold_sizes(scores, self.k)
         names = tuple(columns[j] for j in kept)
         model = FittedMixture(
-            columns=names, covariance_model=best.model, tails=best.tails, fit=best.fit, components=axes
+            columns=names, covariance_model=best.cell.model, tails=best.cell.tails, fit=best.fit, components=axes
         )
         facts |= of_original({"columns left out": left_out, "assignment": repair})
         if axes is not None:
@@ -181,7 +206,7 @@ class GaussianMixture(Partitioner):
         ridges = (self.regularise, RESCUE_RIDGE) if self.regularise < RESCUE_RIDGE else (self.regularise,)
         for ridge in ridges:
             search = Search(self, sample, floor, ridge * float(x.var(axis=0).min()))
-            candidates = sorted(search.run(starts, counts, progress), key=lambda c: -c.bic)
+            candidates = sorted(search.run(starts, counts, progress), key=lambda c: -c.bic)  # the first has ended
             for chosen in candidates:
                 fitted = search.refit(chosen, x) if sampled else chosen
                 if fitted is not None:
@@ -196,24 +221,25 @@ class GaussianMixture(Partitioner):
         roots = np.diagonal(linear.cholesky(best.fit.covariance), axis1=1, axis2=2)
         volumes = power(roots.prod(axis=1), 2 / d)
         facts = {
-            "groups": best.groups,
-            "covariance model": best.model,
-            "tails": best.tails,
+            "groups": best.cell.groups,
+            "covariance model": best.cell.model,
+            "tails": best.cell.tails,
             "start": best.start,
             "log-likelihood": best.fit.loglik,
-            "parameters": _parameters(best.model, best.tails, best.groups, d),
+            "parameters": _parameters(best.cell, d),
             "BIC": best.bic,
             "BIC by model and groups": search.table,
+            "fits given up": search.race.given_up,
             "not fitted": search.failures,
             "BIC from a sample of": self.selection_records if sampled else None,
             "regularised by": ridge,
-            "EM steps": best.fit.steps,
+            "EM steps": best.steps,
             "converged": best.fit.converged,
             "proportions": best.fit.proportion.tolist(),
             "proportions held at": self.k / n,
             "proportions at the bound": bool(best.fit.statistics.weight.min() < self.k * (1 - 1e-9)),
             "volumes": volumes.tolist(),
-            "degrees of freedom": best.fit.dof.tolist() if best.tails == "t" else None,
+            "degrees of freedom": best.fit.dof.tolist() if best.cell.tails == "t" else None,
         }
         return {**of_original(facts)}
 
@@ -242,32 +268,52 @@ class Search:
             "ridge": ridge,
             "singular": SINGULAR * float(x.var(axis=0).min()),
             "tolerance": method.tolerance,
-            "most_steps": method.most_steps,
         }
+        self.race: Race[Candidate] = Race()
         self.table: dict[str, dict[str, float | None]] = {}
         self.failures: list[str] = []
 
-    def run(self, starts: Starts, counts: list[int], progress: Progress) -> Iterator[Candidate]:
-        models = self._models()
+    def run(self, starts: Starts, counts: list[int], progress: Progress) -> list[Candidate]:
+        """The best end of every cell that can be fitted."""
         tails: tuple[Tails, ...] = ("normal", "t") if self.method.tails == "both" else (self.method.tails,)
-        cells = len(counts) * len(models)
-        for number, groups in enumerate(counts):
-            at_hand = list(starts.of(groups))
-            for place, (model, tail) in enumerate(product(models, tails)):
-                fitted = self._fit(at_hand, groups, model, tail)
-                name = model if tail == "normal" else f"{model} with t"
-                self.table.setdefault(name, {})[str(groups)] = fitted.bic if fitted else None
-                if fitted:
-                    yield fitted
-                else:
-                    self.failures.append(f"{name}, {groups} groups: a covariance became singular")
-                if progress is not None:
-                    progress((number * len(models) + place / len(tails)) / cells)
+        cells = [Cell(*cell) for cell in product(counts, self._models(), tails)]
+        at_hand = {groups: list(starts.of(groups)) for groups in counts}
+        most = max(map(len, at_hand.values()))
+        best: dict[Cell, Candidate] = {}
+        for number in range(most):
+            field = [(cell, at_hand[cell.groups][number]) for cell in cells if number < len(at_hand[cell.groups])]
+            begin = [partial(self._begun, cell, start) for cell, start in field]
+            for end in self.race.run(begin, part_of(progress, number / most, 1 / most)):
+                best[end.cell] = max(best.get(end.cell, end), end, key=lambda end: end.bic)
+        for cell in cells:
+            self.table.setdefault(cell.name, {})[str(cell.groups)] = best[cell].bic if cell in best else None
+            if cell not in best:
+                self.failures.append(f"{cell.name}, {cell.groups} groups: a covariance became singular")
+        return [best[cell] for cell in cells if cell in best]
 
     def refit(self, chosen: Candidate, x: Floats) -> Candidate | None:
         """The chosen model on all records, from where it ended on the sample."""
-        fit = mixture_em(x, chosen.fit.statistics, model=chosen.model, dof=chosen.fit.dof, **self.options)
-        return None if fit.singular >= 0 else self._candidate(fit, chosen.model, chosen.tails, chosen.start, len(x))
+        start = Start(chosen.start, chosen.fit.statistics)
+        return self._fitted(x, chosen.cell, start, chosen.fit.dof, self.method.most_steps)
+
+    def _begun(self, cell: Cell, start: Start) -> Candidate | None:
+        dof = np.full(cell.groups, FIRST_DOF if cell.tails == "t" else np.inf)
+        return self._fitted(self.x, cell, start, dof, min(FIRST_LOOK, self.method.most_steps))
+
+    def further(self, one: Candidate) -> Candidate | None:
+        """After twice as many steps."""
+        start = Start(one.start, one.fit.statistics)
+        steps = min(one.steps, self.method.most_steps - one.steps)
+        fitted = self._fitted(self.x, one.cell, start, one.fit.dof, steps)
+        return fitted and replace(fitted, steps=one.steps + fitted.steps, gain=fitted.bic - one.bic)
+
+    def _fitted(self, x: Floats, cell: Cell, start: Start, dof: Floats, steps: int) -> Candidate | None:
+        """None if a covariance became singular."""
+        fit = mixture_em(x, start.statistics, model=cell.model, dof=dof, most_steps=steps, **self.options)
+        if fit.singular >= 0:
+            return None
+        bic = 2 * fit.loglik - _parameters(cell, x.shape[1]) * float(log(len(x)))
+        return Candidate(cell, start.name, fit, bic, steps=fit.steps, gain=np.inf, search=self)
 
     def _models(self) -> tuple[CovarianceModel, ...]:
         named = self.method.models
@@ -276,18 +322,6 @@ class Search:
             return tuple(dict.fromkeys(models))
         return tuple({model[0]: model for model in reversed(models)}.values())[::-1]  # only volume is left to differ
 
-    def _fit(self, starts: list[Start], groups: int, model: CovarianceModel, tails: Tails) -> Candidate | None:
-        """The best of all starts, each run to convergence: a start never makes the end worse."""
-        dof = np.full(groups, FIRST_DOF if tails == "t" else np.inf)
-        fits = ((start, mixture_em(self.x, start.statistics, model=model, dof=dof, **self.options)) for start in starts)
-        ends = (self._candidate(fit, model, tails, start.name, len(self.x)) for start, fit in fits if fit.singular < 0)
-        return max(ends, key=lambda end: end.bic, default=None)
 
-    def _candidate(self, fit: MixtureFit, model: CovarianceModel, tails: Tails, start: str, n: int) -> Candidate:
-        groups = len(fit.proportion)
-        count = _parameters(model, tails, groups, self.x.shape[1])
-        return Candidate(2 * fit.loglik - count * float(log(n)), groups, model, tails, start, fit)
-
-
-def _parameters(model: str, tails: Tails, groups: int, d: int) -> int:
-    return parameter_count(model, groups, d) + (groups if tails == "t" else 0)
+def _parameters(cell: Cell, d: int) -> int:
+    return parameter_count(cell.model, cell.groups, d) + (cell.groups if cell.tails == "t" else 0)

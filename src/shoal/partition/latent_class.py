@@ -1,6 +1,8 @@
 """Groups from latent classes of categorical columns whose prevalences are held at k/n or more."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,15 +17,52 @@ from shoal.kernels.mixture.latent_class import (
 )
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
+from shoal.partition._em.race import FIRST_LOOK, Race
 from shoal.partition._em.starts import independent_columns, kmeans
 from shoal.partition.base import Partitioner, refuse_unless_k
 from shoal.table.group_models import ClassModel
-from shoal.table.prelude import Floats, Generator, Ints, Longs, Partition, Progress, Records
+from shoal.table.prelude import Floats, Generator, Ints, Longs, Partition, Progress, Records, part_of
 from shoal.vocabulary.errors import DataError, ParameterError, quoted
 from shoal.vocabulary.prelude import Columns, Count, Fact, Ge, Gt, OfOriginal, Setting, method, of_original
 
 SURE = 0.8
 """Posterior of a record's own class in a k-means start: not 1, so that EM can leave it quickly."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """Distinct rows of answers and covariates, how often each occurs, and where it occurs first."""
+
+    codes: Ints
+    design: Floats
+    counts: Floats
+    first: Longs
+
+    @classmethod
+    def of(cls, codes: Ints, design: Floats) -> "Patterns":
+        _, first, counts = np.unique(np.column_stack([design, codes]), axis=0, return_index=True, return_counts=True)
+        return cls(codes[first], design[first], counts.astype(np.float64), first)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """Classes fitted from one start; `steps` of EM so far, `gain` in BIC since the last look."""
+
+    fit: LatentClassFit
+    bic: float
+    steps: int
+    gain: float
+    search: "ClassSearch"
+
+    @property
+    def ended(self) -> bool:
+        return self.fit.converged or self.steps >= self.search.most_steps
+
+    def further(self) -> "Candidate":
+        search = self.search
+        fit = search.em(search.patterns, self.fit.posterior, min(self.steps, search.most_steps - self.steps))
+        bic = search.bic_of(fit)
+        return Candidate(fit, bic, self.steps + fit.steps, bic - self.bic, search)
 
 
 class ClassSearch:
@@ -47,33 +86,37 @@ class ClassSearch:
         kept = independent_columns(embedded) if covariates else []
         self.covariates = tuple(covariates[j] for j in kept)
         self.design: Floats = np.column_stack([np.ones(n), embedded[:, kept]])
-        self.points: Floats = records.matrix(names)
+        self.patterns = Patterns.of(self.codes[self.rows], self.design[self.rows])
+        self.points: Floats = records.matrix(names)[self.rows][self.patterns.first]
         self.k, self.starts = method.k, method.starts
         self.options: dict[str, Any] = {
             "floor": method.k / n,
             "pseudo": method.prior_records,
             "tolerance": method.tolerance,
-            "most_steps": method.most_steps,
         }
+        self.most_steps = method.most_steps
+        self.race: Race[Candidate] = Race()
         self.table: dict[str, float] = {}
+        self.steps = 0
 
     def best(self, counts: list[int], progress: Progress) -> LatentClassFit:
         """The fit with the greatest BIC on the sample, refitted to all records if they are more."""
-        fits: list[tuple[float, LatentClassFit]] = []
-        for number, groups in enumerate(counts):
-            fit = self._fit(groups)
-            bic = 2 * fit.loglik - self.parameters(groups) * float(log(len(self.rows)))
-            self.table[str(groups)] = bic
-            fits.append((bic, fit))
-            if progress is not None:
-                progress((number + 1) / len(counts))
-        fit = max(fits, key=lambda pair: pair[0])[1]
+        best: dict[int, Candidate] = {}
+        for number in range(self.starts):
+            field = [partial(self._begun, groups, number) for groups in counts]
+            for end in self.race.run(field, part_of(progress, number / self.starts, 1 / self.starts)):
+                groups = len(end.fit.prevalence)
+                best[groups] = max(best.get(groups, end), end, key=lambda end: end.bic)
+        self.table = {str(groups): best[groups].bic for groups in counts}
+        chosen = max(best.values(), key=lambda end: end.bic)
+        self.steps, fit = chosen.steps, chosen.fit
         if len(self.rows) == len(self.codes):
             return fit
-        scores = self.scores(fit)
+        patterns = Patterns.of(self.codes, self.design)
+        scores = self.scores(fit)[patterns.first]
         posterior = exp(scores - scores.max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
-        return self._em(slice(None), posterior)
+        return self.em(patterns, posterior, self.most_steps)
 
     def scores(self, fit: LatentClassFit) -> Floats:
         """Shape (n, G); log of class probability times probability of the answers, for all records."""
@@ -82,22 +125,32 @@ class ClassSearch:
     def parameters(self, groups: int) -> int:
         return latent_class_parameters(groups, self.seen, len(self.covariates))
 
-    def _fit(self, groups: int) -> LatentClassFit:
-        """The likeliest of all ends: a start never makes it worse, as each is carried to convergence."""
-        fits = (self._em(self.rows, self._start(groups, i)) for i in range(self.starts))
-        return max(fits, key=lambda fit: fit.loglik)
+    def bic_of(self, fit: LatentClassFit) -> float:
+        return 2 * fit.loglik - self.parameters(len(fit.prevalence)) * float(log(len(self.rows)))
+
+    def _begun(self, groups: int, number: int) -> Candidate:
+        """With covariates, whose coefficients a fit that goes on would have to find again, at its end."""
+        first = self.most_steps if self.covariates else min(FIRST_LOOK, self.most_steps)
+        fit = self.em(self.patterns, self._start(groups, number), first)
+        return Candidate(fit, self.bic_of(fit), fit.steps, np.inf, self)
 
     def _start(self, groups: int, number: int) -> Floats:
         """First memberships, by k-means and at random in turn; the same however many there are."""
         rng = np.random.default_rng([self.seed, groups, number])
         if number % 2:
-            return dirichlet(rng, groups, len(self.rows))
-        labels = kmeans(self.points[self.rows], groups, rng)
+            return dirichlet(rng, groups, len(self.patterns.counts))
+        labels = kmeans(self.points, min(groups, len(self.points)), rng)
         return np.asarray(np.eye(groups)[labels] * SURE + (1 - SURE) / groups)
 
-    def _em(self, rows: Longs | slice, posterior: Floats) -> LatentClassFit:
+    def em(self, patterns: Patterns, posterior: Floats, most_steps: int) -> LatentClassFit:
         return latent_class_em(
-            self.codes[rows], self.categories, posterior, covariates=self.design[rows], **self.options
+            patterns.codes,
+            self.categories,
+            posterior,
+            covariates=patterns.design,
+            counts=patterns.counts,
+            most_steps=most_steps,
+            **self.options,
         )
 
     def facts(self, fit: LatentClassFit) -> dict[str, Fact]:
@@ -110,7 +163,8 @@ class ClassSearch:
             "BIC by classes": self.table,
             "BIC from a sample of": len(self.rows) if len(self.rows) < len(self.codes) else None,
             "covariates": list(self.covariates),
-            "EM steps": fit.steps,
+            "EM steps": self.steps,
+            "fits given up": self.race.given_up,
             "converged": fit.converged,
             "prevalences": fit.prevalence.tolist(),
             "prevalences held at": self.options["floor"],
@@ -154,15 +208,17 @@ class LatentClass(Partitioner):
     covariates
         Continuous columns that the class probabilities depend on; none of them is a column of the step.
     starts
-        First memberships to try, by k-means and at random in turn; EM carries each to convergence, and the end of
-        greatest log-likelihood counts, so that one more start never makes it worse.
+        First memberships to try, by k-means and at random in turn, each with all numbers of classes. The best end
+        counts, so that one more start never makes it worse. Without covariates a fit that falls back is given up, as in
+        `gaussian-mixture`.
     prior_records
         How many records each class is credited with that answer like the whole table, so that no category gets
         probability 0 where it was merely not observed.
     selection_records
         The numbers of classes are compared on a random sample of at most so many records.
     tolerance, most_steps
-        EM ends when its objective F changes by at most `tolerance` (1 + |F|), or after so many steps.
+        EM ends when no prevalence, probability of a category or coefficient still goes farther than `tolerance`, as its
+        last steps tell, or after so many steps.
 
     Notes
     -----

@@ -31,9 +31,9 @@ class DistanceLinkage(RiskMeasure):
         What the attacker knows; by default the quasi-identifiers.
     metric
         Distance of standardised, mixed-level records, or Mahalanobis distance in the original's covariance
-        (directions without variance are left out). `fitted` is the attacker at their best, who knows who some hundred
-        released records are and weighs the columns so that these come first (Abril et al. 2012); where equal weights
-        link more, these.
+        (directions without variance are left out). `fitted` is weighted, supervised linkage, the attacker at their
+        best: one who knows who some hundred released records are and weighs the columns so that these come first
+        (Abril et al. 2012); where equal weights link more, these.
     direction
         Who is looked up where.
     matching

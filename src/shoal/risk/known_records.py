@@ -27,7 +27,8 @@ class KnownRecords(RiskMeasure):
 
     An intruder saw a person m times and knows the quasi-identifiers of these records. The person is singled out if
     nobody else has as many released records of each of their classes. Of a person with fewer records all are known. The
-    shares for 1 to `most` records are facts; the figure is that for `most`.
+    shares for 1 to `most` records are facts; the figure is that for `most`. That it is so for nobody, in groups of k
+    persons, is k^m-anonymity: `k-anonymity` with persons and `knowing: m`.
 
     All sets of records are tried where these are at most 20 000; otherwise one set of each of some persons drawn at
     random, and the interval is Wilson's.

@@ -37,7 +37,8 @@ BLOCK = 4_000_000
 class PermutationDistance(RiskMeasure):
     """Share of records without (d, v)-permuted privacy: their values moved by too few ranks, or among too like ones.
 
-    Any masking is a permutation of each column, followed by a change that keeps the ranks. The permutation distance of
+    Any masking is a permutation of each column, followed by a change that keeps the ranks (the permutation paradigm).
+    The permutation distance of
     an original record is the least d for which some released record lies, in every column, within d ranks of the
     released value nearest to the record's own (Definition 1 of the source). All that a person needs to find it is
     their own record and the release, so that everybody can verify how well they are protected. A record has permuted

@@ -135,6 +135,11 @@ SYNONYMS = {
     "grouping": ("recode",),
     "topbotcoding": ("top-code",),
     "topcoding": ("top-code",),
+    "mvtopcoding": ("multivariate-top-code",),
+    "compoundpram": ("pram",),
+    "weightedlinkage": ("distance-linkage",),
+    "kmanonymity": ("k-anonymity", "known-records"),
+    "dril": ("distance-linkage", "probabilistic-linkage", "interval-disclosure", "pil"),
     "bottomcoding": ("bottom-code",),
     "postrandomization": ("pram",),
     "postrandomisation": ("pram",),
@@ -184,12 +189,16 @@ def unknown(kind: str, name: object, possible: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     names = sorted(possible)
-    word = "".join(sign for sign in str(name).lower() if sign.isalnum())
-    meant = [synonym for synonym in SYNONYMS.get(word, ()) if synonym in names]
+    meant = [synonym for synonym in synonyms_of(str(name)) if synonym in names]
     close = meant or get_close_matches(str(name), names, n=1)
     hint = f" did you mean '{close[0]}'?" if close else ""
     end = ";" if hint else "."
     return f"Unknown {kind} '{printable(name)}'{end}{hint} Known: {', '.join(names) or 'none'}."
+
+
+def synonyms_of(name: str) -> tuple[str, ...]:
+    """Names here of what other tools or the literature call so."""
+    return SYNONYMS.get("".join(sign for sign in name.lower() if sign.isalnum()), ())
 
 
 def not_unique(names: Iterable[object]) -> str:

@@ -51,6 +51,34 @@ def test_same_as_the_naive_twin(seed, groups, categories, regression):
     np.testing.assert_allclose(class_probabilities(fit.coefficient, np.ones((60, 1)) if x is None else x), p, atol=1e-3)
 
 
+@pytest.mark.parametrize("floor", [0.0, 0.3])
+@pytest.mark.parametrize("regression", [False, True])
+def test_a_row_that_counts_several_times_is_that_many_records(regression, floor):
+    codes, z = answers(3, 40, [2, 3], 3, missing=0.1)
+    counts = np.random.default_rng(4).integers(1, 6, 40)
+    x = np.column_stack([np.ones(40), np.random.default_rng(5).normal(size=40)]) if regression else None
+    each = {"categories": [2, 3], "floor": floor, "most_steps": 12, "tolerance": -1.0}
+    once = latent_class_em(codes, posterior=z, covariates=x, counts=counts.astype(float), **each)
+    rows = np.repeat(np.arange(40), counts)
+    repeated = latent_class_em(codes[rows], posterior=z[rows], covariates=None if x is None else x[rows], **each)
+    assert once.loglik == pytest.approx(repeated.loglik, rel=1e-9)
+    np.testing.assert_allclose(once.log_table, repeated.log_table, atol=1e-7)
+    np.testing.assert_allclose(once.coefficient, repeated.coefficient, atol=1e-7)
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.24])
+@pytest.mark.parametrize("regression", [False, True])
+def test_the_end_is_where_the_classes_rest(regression, floor):
+    # Classes that overlap widely: a step changes the objective by a millionth long before they rest.
+    codes, z = answers(6, 200, [2, 2, 2, 2], 4)
+    x = np.column_stack([np.ones(200), np.random.default_rng(0).normal(size=200)]) if regression else None
+    fit = latent_class_em(codes, [2] * 4, z, covariates=x, floor=floor, most_steps=5000)
+    end = latent_class_em(codes, [2] * 4, z, covariates=x, floor=floor, most_steps=5000, tolerance=1e-10)
+    assert fit.converged
+    np.testing.assert_allclose(fit.prevalence, end.prevalence, atol=2e-4)
+    np.testing.assert_allclose(np.exp(fit.log_table), np.exp(end.log_table), atol=2e-4)
+
+
 @pytest.mark.parametrize("regression", [False, True])
 def test_objective_never_falls_without_a_floor(regression):
     codes, z = answers(5, 300, [2, 3, 4], 3)
