@@ -336,8 +336,8 @@ def _judgements(model: PrivacyModel, pair: TablePair) -> Iterator[Verdict]:
 def reported_models() -> Iterator[tuple[Entry, Any]]:
     """The privacy models whose level every release reports, required or not."""
     for entry in registered("privacy"):
-        if entry.cls.reported is not None:
-            yield entry, build("privacy", {"method": entry.name, **entry.cls.reported})
+        if entry.cls.reported:
+            yield entry, build("privacy", {"method": entry.name, **entry.cls.emptily})
 
 
 def level(model: PrivacyModel, verdicts: Iterable[Verdict], title: str) -> Iterator[Reached]:

@@ -12,7 +12,7 @@ from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.replace.base import Replacement
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.prelude import Dealing, Generator, Partition, Progress, Records, StepResult, Variable
-from shoal.vocabulary.prelude import Count, DataError, Ge, Setting, method, plural
+from shoal.vocabulary.prelude import Count, DataError, Ge, Setting, method
 
 ROUNDING = 1e-12
 """By how much a share of a group's size may miss a whole number: 0.1 times 30 is 3."""
@@ -23,9 +23,9 @@ class Centroid(Replacement):
     """Every record gets its group's centre, so that the records of a group cannot be told apart.
 
     Continuous columns get the mean, the trimmed mean, the median or the medoid's value; ordinal ones the (lower)
-    median; of these, missing cells do not count and stay missing;
-    nominal ones the mode, of equally frequent categories the one most frequent in the whole table, or with
-    `ancestors` the nearest common ancestor in the column's hierarchy.
+    median; nominal ones the mode, of equally frequent categories the one most frequent in the whole table, or with
+    `ancestors` the nearest common ancestor in the column's hierarchy. Missing cells do not count; they stay missing,
+    but for nominal columns that get the mode.
 
     Parameters
     ----------
@@ -75,15 +75,10 @@ class Centroid(Replacement):
         if variable.continuous:
             return variable.with_values(_of_known_cells(variable, partition, self.continuous, weights, self.trim))
         ancestors = variable.hierarchy is not None and self.ancestors and None not in variable.categories
-        if ancestors and (missing := int(variable.missing.sum())):
-            raise DataError(
-                f"Column '{variable.name}' has {plural(missing, 'missing value')}; an ancestor needs complete "
-                f"columns. Set missing: drop, impute or category for it."
-            )
         if variable.level == "ordinal":
             return variable.with_values(_of_known_cells(variable, partition, "lower median", None))
         if variable.hierarchy is not None and ancestors:
-            return _ancestors(variable, variable.hierarchy, partition)
+            return _ancestors_of_known_cells(variable, variable.hierarchy, partition)
         return variable.with_values(_modes(variable, partition, weights)[partition.labels])
 
 
@@ -141,6 +136,18 @@ def _modes(variable: Variable, partition: Partition, weights: Floats | None) -> 
     modes = np.full(partition.n_groups, -1, dtype=np.int32)
     modes[some] = np.argsort(rank)[pairs[best[first]] % m]
     return modes
+
+
+def _ancestors_of_known_cells(variable: Variable, hierarchy: Hierarchy, partition: Partition) -> Variable:
+    """The nearest common ancestor of the known cells of each group, where a cell is known."""
+    present = np.flatnonzero(~variable.missing)
+    if not len(present):
+        return variable
+    known = replace(variable, values=variable.values[present])
+    changed = _ancestors(known, hierarchy, Partition.of(partition.labels[present]))
+    values = np.full(len(variable), -1, dtype=np.int32)
+    values[present] = changed.values
+    return replace(changed, values=values)
 
 
 def _ancestors(variable: Variable, hierarchy: Hierarchy, partition: Partition) -> Variable:
