@@ -63,7 +63,7 @@ def test_it_is_said_before_anything_else(
 ) -> None:
     table = visits()
     table.write_csv(tmp_path / "visits.csv")
-    described = plan(K, {"privacy": "l-diversity", "l": 1})
+    described = plan(K, {"privacy": "t-closeness", "t": 0.99})
     (tmp_path / "plan.yaml").write_text(shoal.Plan.of(described).as_yaml())
     run = runner(monkeypatch, capsys)
     files = (tmp_path / "visits.csv", "--plan", tmp_path / "plan.yaml", "--out", tmp_path / "out")
