@@ -63,7 +63,7 @@ def test_it_is_said_before_anything_else(
 ) -> None:
     table = visits()
     table.write_csv(tmp_path / "visits.csv")
-    described = plan(K, {"privacy": "l-diversity", "l": 1})
+    described = plan(K, {"privacy": "t-closeness", "t": 0.99})
     (tmp_path / "plan.yaml").write_text(shoal.Plan.of(described).as_yaml())
     run = runner(monkeypatch, capsys)
     files = (tmp_path / "visits.csv", "--plan", tmp_path / "plan.yaml", "--out", tmp_path / "out")
@@ -72,7 +72,7 @@ def test_it_is_said_before_anything_else(
     assert min(few) < 3, "or nothing is shown by this"
     small = sum(size < 3 for size in few)
     sentence = (
-        f"3-anonymity, distinct 1-diversity of records; counted in values of 'patient' the smallest group is "
+        f"3-anonymity, 0.99-closeness (distinct) of records; counted in values of 'patient' the smallest group is "
         f"{min(few)} (40 values in 120 records; {small} of {len(few)} groups have fewer than 3). "
         "Give it the role person if it numbers persons: promises then count them."
     )

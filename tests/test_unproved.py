@@ -21,6 +21,32 @@ def test_nothing_is_written_where_nothing_is_proved(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+EMPTY = [
+    {"privacy": "k-anonymity", "k": 1},
+    {"privacy": "l-diversity", "l": 1},
+    {"privacy": "t-closeness", "t": 1},
+    {"privacy": "average-risk", "average": 1},
+    {"privacy": "p-sensitivity", "p": 1},
+    {"privacy": "nt-closeness", "n": 2, "t": 1},
+]
+
+
+@pytest.mark.parametrize("requirement", EMPTY, ids=lambda requirement: requirement["privacy"])
+def test_what_any_table_keeps_is_no_requirement(requirement: dict[str, object], tmp_path: Path) -> None:
+    release = shoal.protect(FRAME, {"columns": COLUMNS, "requirements": [requirement]}, seed=1)
+    assert [verdict.protects for verdict in release.evidence.verdicts] == [False]
+    with pytest.raises(Refused, match=r"requires nothing that protects anybody \(a k of 1 demands nothing\)"):
+        release.write(tmp_path / "out")
+
+
+def test_what_any_table_keeps_covers_no_column() -> None:
+    """Beside a requirement on one key it does not answer for the other, by which each record stands alone."""
+    keys = dict.fromkeys(FRAME.columns, "quasi-identifier")
+    required = [{"privacy": "k-anonymity", "k": 4, "columns": ["a"]}, {"privacy": "k-anonymity", "k": 1}]
+    with pytest.raises(Refused, match="'b' singles out 40 of 40 records"):
+        shoal.protect(FRAME, {"columns": keys, "requirements": required}, seed=1)
+
+
 def test_what_is_unproved_says_so(tmp_path: Path) -> None:
     out = shoal.protect(FRAME, {"columns": COLUMNS}, seed=1).write(tmp_path / "out", unproved=True)
     for folder in ("release", "private"):

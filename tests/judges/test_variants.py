@@ -28,7 +28,7 @@ ILLNESSES = [
 MODELS: list[dict[str, Any]] = [
     {"privacy": "l-diversity", "l": 2},
     {"privacy": "p-sensitivity", "p": 2},
-    {"privacy": "t-closeness", "t": 1.0},
+    {"privacy": "t-closeness", "t": 0.999},
     {"privacy": "beta-likeness", "beta": 50},
 ]
 

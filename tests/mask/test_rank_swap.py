@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 
 import shoal
 from shoal.table.records import Records
@@ -75,3 +76,23 @@ def test_bad_input_refused():
     records = shoal.Microdata.of(pd.DataFrame({"c": ["a", "b"]}), {"c": "quasi-identifier"}).records
     with pytest.raises(InputError, match="Column 'c' is nominal"):
         shoal.RankSwap(p=0.5).apply(records, records.quasi_identifiers, rng())
+
+
+@pytest.mark.parametrize("kept", [0.98, 0.9, 0.7])
+def test_a_share_of_correlations_is_kept(kept):
+    """R0 of Moore (1996): at least this share of the rank correlation of two swapped columns, and not much more."""
+    first = rng(1).normal(size=20_000)
+    x = np.column_stack([first, 0.8 * first + 0.6 * rng(2).normal(size=20_000)])
+    data, method = Records.from_array(x), shoal.RankSwap(correlation=kept)
+    new = method.apply(data, data.quasi_identifiers, rng(3)).records.raw()
+    assert kept - 0.005 < spearmanr(new).statistic / spearmanr(x).statistic < kept + 0.06
+    assert method.reach == pytest.approx(((1 - kept**0.5) / 2.4) ** 0.5)
+
+
+def test_p_or_a_correlation_is_needed():
+    for given_ones in ({}, {"p": 0.1, "correlation": 0.9}):
+        with pytest.raises(InputError, match="rank-swap needs one of the parameters 'p' and 'correlation'"):
+            shoal.RankSwap(**given_ones)
+    data = Records.from_array(np.arange(10.0))
+    with pytest.raises(InputError, match=r"p is 0\.0457\. Raise p, or lower correlation"):
+        shoal.RankSwap(correlation=0.99).apply(data, data.quasi_identifiers, rng())

@@ -87,7 +87,7 @@ def test_a_kind_of_fewer_than_k_is_refused_with_what_to_do():
     x[:2, 1] = np.nan
     with pytest.raises(DataError, match=r"only 2 records lack 'x1', fewer than k = 3\. Set missing: drop or impute"):
         shoal.MDAV(k=3).partition(table(x))
-    with pytest.raises(DataError, match="Column 'x1' has 2 missing values; gaussian-mixture needs complete columns"):
+    with pytest.raises(DataError, match="gaussian-mixture groups records by themselves that lack the same columns"):
         shoal.GaussianMixture(k=3).partition(table(x))
     x[2:, 1] = np.nan
     with pytest.raises(DataError, match="only 2 records lack none, fewer than k = 3"):
@@ -123,7 +123,61 @@ def test_columns_microaggregated_one_by_one_may_lack_cells():
     np.testing.assert_array_equal(np.isnan(after), np.isnan(x))
     for j in range(3):
         assert np.unique(after[~np.isnan(after[:, j]), j], return_counts=True)[1].min() >= K
-    with pytest.raises(DataError, match="joins columns by correlation, needs complete columns"):
-        shoal.MicroaggregateColumns(grouping=shoal.MDAV(k=K), size=2).apply(
-            table(x), ["x0", "x1", "x2"], np.random.default_rng(0)
-        )
+
+
+def test_columns_are_joined_by_the_correlation_of_records_that_know_both():
+    """The first and the last go together, although the middle one is nearer to each of them where it is missing."""
+    rng = np.random.default_rng(3)
+    first = rng.normal(size=200)
+    x = np.column_stack([first, rng.normal(size=200), first + 0.1 * rng.normal(size=200)])
+    x[:40, 0], x[40:80, 1], x[80:120, 2] = np.nan, np.nan, np.nan
+    change = shoal.MicroaggregateColumns(grouping=shoal.MDAV(k=K), size=2).apply(
+        table(x), ["x0", "x1", "x2"], np.random.default_rng(0)
+    )
+    assert set(change.facts["column groups"].facts) == {"x0, x2", "x1"}
+    np.testing.assert_array_equal(np.isnan(change.records.raw()), np.isnan(x))
+
+
+REQUIRING = [
+    shoal.TClosenessFirst(k=K, t=0.25),
+    shoal.TClosenessMerge(k=K, t=0.25),
+    shoal.KAnonymityFirst(k=K, t=0.25),
+    shoal.TClosenessRefined(k=K, t=0.25, moves=0),
+    shoal.LDiverse(k=K, l=3, moves=0),
+    shoal.PSensitive(k=K, p=3, moves=0),
+]
+
+
+@pytest.mark.parametrize("strata", [False, True])
+@pytest.mark.parametrize("method", REQUIRING, ids=lambda method: method.method_name)
+def test_groups_of_every_kind_are_held_to_the_whole_table(method, strata):
+    """Distances and diversity of each group, counted anew, by a naive look at the sorted values of the table."""
+    x, rng = with_kinds(8, n=160), np.random.default_rng(8)
+    pay = rng.permutation(160).astype(float)
+    records = table(x).with_variables(Variable(name="pay", role="confidential", level="continuous", values=pay))
+    if strata:
+        side = (np.arange(160) // 80).astype(np.int32)
+        of_stratum = Variable(name="s", role="stratum", level="nominal", values=side, categories=("a", "b"))
+        records = records.with_variables(of_stratum)
+    part = method.partition(records, columns=["x0", "x1", "x2"], seed=1)
+    kinds = np.isnan(x) @ [1, 2, 4] + (8 * side if strata else 0)
+    assert part.k >= K
+    for g, rows in enumerate(part.members()):
+        assert len(set(kinds[rows])) == 1, g
+        if hasattr(method, "t"):
+            steps = np.array([(pay[rows] <= value).mean() - (pay <= value).mean() for value in np.sort(pay)])
+            assert np.abs(steps).sum() / (len(pay) - 1) <= 0.25 + 1e-9
+        else:
+            assert len(set(pay[rows])) >= 3
+
+
+def test_a_kind_too_unlike_the_table_is_refused_with_what_to_do():
+    x = with_kinds(8, n=160)
+    pay = np.isnan(x).all(axis=1).astype(float)  # all that is known of those of whom nothing is known
+    records = table(x).with_variables(Variable(name="pay", role="confidential", level="continuous", values=pay))
+    with pytest.raises(
+        shoal.Refused, match=r"do not satisfy the requirement even as one group \(t 0\.75\)\. Set missing"
+    ):
+        shoal.TClosenessFirst(k=K, t=0.2).partition(records, columns=["x0", "x1", "x2"])
+    with pytest.raises(DataError, match="tcloseness-first with n needs complete columns"):
+        shoal.TClosenessFirst(k=K, t=0.2, n=20).partition(records, columns=["x0", "x1", "x2"])

@@ -39,7 +39,7 @@ def plan_of(step: dict, *, home: str = "other") -> dict:
 @pytest.mark.usefixtures("small_blocks")
 def test_one_table_gives_the_counts_and_weights_of_memory(folder_of, tmp_path):
     frame, plan = table(3000), plan_of({"fraction": 0.3})
-    made = protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1)
+    made = protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     whole = shoal.protect(frame, whole_plan(plan), seed=SEED)
     assert made.record["steps"] == whole.record["steps"]
     ours, theirs = released(tmp_path / "out"), whole.table.frame.to_native()
@@ -58,7 +58,7 @@ def test_one_table_gives_the_counts_and_weights_of_memory(folder_of, tmp_path):
 @pytest.mark.usefixtures("small_blocks")
 def test_all_records_are_equally_likely(folder_of, tmp_path):
     frame = table(3000)
-    protect(folder_of(frame), plan_of({"size": 1000}), tmp_path / "out", seed=SEED, workers=1)
+    protect(folder_of(frame), plan_of({"size": 1000}), tmp_path / "out", seed=SEED, workers=1, unproved=True)
     rows = released(tmp_path / "out")["row"].to_numpy()
     assert len(rows) == 1000
     assert np.bincount(rows // 500).min() > 120  # 167 in each of six parts, give or take four deviations
@@ -68,7 +68,7 @@ def test_all_records_are_equally_likely(folder_of, tmp_path):
 def test_households_are_drawn_whole(folder_of, tmp_path):
     frame = table(3000)
     plan = plan_of({"fraction": 0.25}, home="household")
-    made = protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1)
+    made = protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     out = released(tmp_path / "out")
     homes = frame[out["row"].to_list()]["home"]
     assert homes.n_unique() == 250
@@ -80,7 +80,7 @@ def test_households_are_drawn_whole(folder_of, tmp_path):
 
 def test_more_units_than_there_are_cannot_be_drawn(folder_of, tmp_path):
     with pytest.raises(ParameterError, match="size must be at most 300, the number of units"):
-        protect(folder_of(table(300)), plan_of({"size": 301}), tmp_path / "out", workers=1)
+        protect(folder_of(table(300)), plan_of({"size": 301}), tmp_path / "out", workers=1, unproved=True)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -88,7 +88,7 @@ def test_groups_of_an_earlier_step_stay_with_their_records(folder_of, tmp_path):
     frame, plan = table(2000), plan_of({"fraction": 0.9})
     plan["columns"] = plan["columns"] | {"region": "other"}
     plan["steps"] = [{"partition": "mdav", "k": 5, "replace": "centroid"}, *plan["steps"]]
-    protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1)
+    protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     out = released(tmp_path / "out")
     groups = pl.read_parquet(tmp_path / "out" / "private" / "groups" / "*.parquet")
     assert groups["row"].to_list() == out["row"].to_list()

@@ -42,7 +42,7 @@ def test_parts_are_standardised_as_the_whole(scale):
     np.testing.assert_allclose(known.standardised(x[50:60]), whole.matrix()[50:60, 0], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", ["mad", "rank"])
+@pytest.mark.parametrize("scale", ["mad", "rank", "log"])
 @pytest.mark.parametrize("x", [[5.0, 1, 2, 2, 9, 4], [3.0, 3, 3, 3, 8], [7.0, 7], [2.5]], ids=len)
 def test_parts_are_standardised_by_all_values_as_the_whole(scale, x):
     """Ties, an even and an odd number of values, a median absolute deviation of 0, a constant, one record."""

@@ -62,7 +62,7 @@ def plan_of(*steps: dict) -> dict:
 )
 def test_a_step_gives_and_tells_what_it_does_in_memory(folder_of, tmp_path, step):
     plan = plan_of(step)
-    made = protect(folder_of(SORTED), plan, tmp_path / "out", seed=SEED, workers=1)
+    made = protect(folder_of(SORTED), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     whole = shoal.protect(SORTED, whole_plan(plan), seed=SEED)
     ours, theirs = released(tmp_path / "out"), whole.table.frame.to_native()
     assert ours.sort(ours.columns).equals(theirs.sort(theirs.columns))
@@ -72,7 +72,7 @@ def test_a_step_gives_and_tells_what_it_does_in_memory(folder_of, tmp_path, step
 @pytest.mark.usefixtures("small_blocks")
 def test_a_matrix_is_for_the_categories_of_the_whole_table(folder_of, tmp_path):
     plan = plan_of({"mask": "pram", "matrix": {"area": KEEP}, "invariant": False, "columns": ["area"]})
-    made = protect(folder_of(SORTED), plan, tmp_path / "out", seed=SEED, workers=1)
+    made = protect(folder_of(SORTED), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     after = dict(released(tmp_path / "out").group_by("area").len().rows())
     assert after["south"] > 600 > 400 > after["west"] > 200  # in the matrix the order is east, north, south, west
     assert after["north"] > 500
@@ -89,7 +89,7 @@ def test_labels_of_intervals_keep_their_order_though_parts_have_one_each(folder_
         {"partition": "mdav", "k": 300, "replace": "centroid", "columns": ["age", "pay"]},
     )
     plan["columns"] = {"age": "quasi-identifier", "pay": "quasi-identifier"}
-    made = protect(folder_of(ages), plan, tmp_path / "out", seed=SEED, workers=1)
+    made = protect(folder_of(ages), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     loss = shoal.protect(ages, whole_plan(plan), seed=SEED).record["steps"][1]["information loss in percent"]
     assert made.record["steps"][1]["information loss in percent"] == pytest.approx(loss, rel=1e-9)
 
@@ -105,7 +105,7 @@ def test_recoded_ordinal_columns_are_judged_in_their_order(folder_of, tmp_path):
     plan = plan_of({"mask": "recode", "level": 1, "columns": ["mark"]})
     plan["columns"] = {"mark": mark, "area": "quasi-identifier"}
     plan["requirements"] = [{"privacy": "t-closeness", "t": 0.9, "distance": "rank"}]
-    made = protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1)
+    made = protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     whole = shoal.protect(frame, whole_plan(plan), seed=SEED).evidence.verdicts[0]
     assert made.evidence.verdicts[0].private_form() == whole.private_form()
 
@@ -114,4 +114,4 @@ def test_recoded_ordinal_columns_are_judged_in_their_order(folder_of, tmp_path):
 def test_groups_that_no_record_has_are_refused_as_in_memory(folder_of, tmp_path):
     plan = plan_of({"mask": "recode", "groups": {"x": ["nowhere"]}, "columns": ["area"]})
     with pytest.raises((Refused, shoal.ParameterError), match="has none of them"):
-        protect(folder_of(SORTED), plan, tmp_path / "out", workers=1)
+        protect(folder_of(SORTED), plan, tmp_path / "out", workers=1, unproved=True)

@@ -176,7 +176,7 @@ def test_missing_values_are_treated_as_in_memory(table, folder_of, plan, tmp_pat
     plan["steps"] = []
     plan["requirements"] = [{"privacy": "k-anonymity", "k": 1}]
     source = folder_of(frame)
-    made = protect(source, plan, tmp_path / "out", seed=SEED, workers=1)
+    made = protect(source, plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     whole = shoal.protect(frame, whole_plan(plan), seed=SEED)
     assert made.account.missing == whole.account.missing
     ours = released(tmp_path / "out").sort("note")
@@ -184,7 +184,7 @@ def test_missing_values_are_treated_as_in_memory(table, folder_of, plan, tmp_pat
 
 
 def test_the_public_files_tell_nothing_of_rows_or_the_seed(table, folder_of, plan, tmp_path):
-    protect(folder_of(table(600)), plan, tmp_path / "out", seed=SEED, workers=1)
+    protect(folder_of(table(600)), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     public = tmp_path / "out" / "release"
     assert sorted(p.name for p in public.iterdir()) == ["codebook.json", "data", "evidence.json", "report.html"]
     for path in public.glob("*.*"):

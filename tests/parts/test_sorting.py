@@ -199,7 +199,7 @@ def test_a_release_after_groups_were_formed(folder_of, tmp_path):
         {"mask": "rank-swap", "p": 0.1, "columns": ["count"]},
     ]
     plan["requirements"] = [{"privacy": "k-anonymity", "k": 4}]
-    made = protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1)
+    made = protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     out = released(tmp_path / "out")
     known = frame.drop_nulls("count")
     assert out["count"].sort().equals(known["count"].sort())
@@ -238,7 +238,7 @@ def test_what_was_swapped_and_hidden_shows_in_no_public_file(tmp_path):
         frame, plan = top_coded(greatest)
         frame[:500].write_parquet(place / "in" / "1.parquet")
         frame[500:].write_parquet(place / "in" / "2.parquet")
-        protect(place / "in", plan, place / "out", seed=SEED, workers=1)
+        protect(place / "in", plan, place / "out", seed=SEED, workers=1, unproved=True)
         public = place / "out" / "release"
         folders.append({p.relative_to(public): p.read_bytes() for p in public.rglob("*") if p.is_file()})
     assert len(folders[0]) > 3
@@ -250,7 +250,7 @@ def test_what_was_swapped_and_hidden_shows_in_no_public_file(tmp_path):
 def test_a_disk_that_is_full_while_values_are_swapped_leaves_what_can_go_on(folder_of, tmp_path, monkeypatch, module):
     frame, plan = top_coded(4.0)
     source = folder_of(frame)
-    protect(source, plan, tmp_path / "whole", seed=SEED, workers=1)
+    protect(source, plan, tmp_path / "whole", seed=SEED, workers=1, unproved=True)
     written: list[Path] = []
 
     def full(part: pl.DataFrame, path: Path) -> None:
@@ -262,9 +262,9 @@ def test_a_disk_that_is_full_while_values_are_swapped_leaves_what_can_go_on(fold
     with monkeypatch.context() as patched:
         patched.setattr(f"shoal.run.parts.{module}.write_part", full)
         with pytest.raises(FileError, match=r"No space left on device\). Make room, and start again"):
-            protect(source, plan, tmp_path / "out", seed=SEED, workers=1)
+            protect(source, plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     assert len(written) == 2 and not (tmp_path / "out").exists()
-    protect(source, plan, tmp_path / "out", seed=SEED, workers=1)
+    protect(source, plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     assert released(tmp_path / "out").equals(released(tmp_path / "whole"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "whole"]
 
@@ -272,7 +272,7 @@ def test_a_disk_that_is_full_while_values_are_swapped_leaves_what_can_go_on(fold
 def test_a_run_that_was_killed_when_its_values_were_in_place_swaps_them_again(tmp_path, monkeypatch):
     """Values that are gone before the step is known to be finished would be taken for none, and nothing swapped."""
     table(900).write_parquet(tmp_path / "in.parquet")
-    protect(tmp_path / "in.parquet", plan_of(), tmp_path / "whole", seed=SEED, workers=1)
+    protect(tmp_path / "in.parquet", plan_of(), tmp_path / "whole", seed=SEED, workers=1, unproved=True)
     plain = journal._put_at
 
     def killed(path: Path):
@@ -282,6 +282,6 @@ def test_a_run_that_was_killed_when_its_values_were_in_place_swaps_them_again(tm
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(journal, "_put_at", killed)
-        protect(tmp_path / "in.parquet", plan_of(), tmp_path / "out", seed=SEED, workers=1)
-    protect(tmp_path / "in.parquet", plan_of(), tmp_path / "out", seed=SEED, workers=1)
+        protect(tmp_path / "in.parquet", plan_of(), tmp_path / "out", seed=SEED, workers=1, unproved=True)
+    protect(tmp_path / "in.parquet", plan_of(), tmp_path / "out", seed=SEED, workers=1, unproved=True)
     assert released(tmp_path / "out").equals(released(tmp_path / "whole"))

@@ -75,7 +75,7 @@ def plan_of(**noise: object) -> dict:
 @pytest.mark.parametrize("kind", ["uncorrelated", "correlated", "kim"])
 def test_noise_is_as_large_as_the_whole_stratum_asks(folder_of, tmp_path, kind):
     frame = table(6000)
-    protect(folder_of(frame), plan_of(kind=kind), tmp_path / "out", seed=SEED, workers=1)
+    protect(folder_of(frame), plan_of(kind=kind), tmp_path / "out", seed=SEED, workers=1, unproved=True)
     out = released(tmp_path / "out").sort("row")
     for region in ("north", "south"):
         before, after = (f.filter(pl.col("region") == region).select("x", "y").to_numpy() for f in (frame, out))
@@ -89,7 +89,7 @@ def test_noise_is_as_large_as_the_whole_stratum_asks(folder_of, tmp_path, kind):
 @pytest.mark.usefixtures("small_blocks")
 def test_values_keep_inside_the_range_of_the_whole(folder_of, tmp_path):
     frame = table(3000)
-    protect(folder_of(frame), plan_of(kind="restricted"), tmp_path / "out", seed=SEED, workers=1)
+    protect(folder_of(frame), plan_of(kind="restricted"), tmp_path / "out", seed=SEED, workers=1, unproved=True)
     out = released(tmp_path / "out")
     for name in ("x", "y"):
         assert frame[name].min() <= out[name].min()
@@ -105,7 +105,7 @@ def test_known_cells_get_the_noise_that_the_whole_stratum_asks_for(folder_of, tm
     frame = table(6000).with_columns(pl.when(gap).then(None).otherwise("x").alias("x"))
     plan = plan_of(kind=kind)
     plan["columns"] = COLUMNS | {"x": {"role": "quasi-identifier", "missing": "keep"}}
-    protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1)
+    protect(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1, unproved=True)
     out = released(tmp_path / "out").sort("row")
     assert out["x"].is_null().equals(frame["x"].is_null())
     for region in ("north", "south"):
@@ -142,11 +142,11 @@ def test_groups_of_records_with_missing_cells_are_formed_in_memory(folder_of, tm
     plan = plan_of() | {"steps": [{"partition": "mdav", "k": 3, "replace": "centroid"}]}
     plan["columns"] = COLUMNS | {"x": {"role": "quasi-identifier", "missing": "keep"}, "region": "other"}
     with pytest.raises(DataError, match="Column 'x' has 4 missing values; mdav needs complete columns on a table in p"):
-        protect(folder_of(frame), plan, tmp_path / "out", workers=1)
+        protect(folder_of(frame), plan, tmp_path / "out", workers=1, unproved=True)
 
 
 def test_columns_that_are_no_numbers_are_refused_as_in_memory(folder_of, tmp_path):
     frame = table(600).with_columns(y=pl.col("region"))
     plan = plan_of()
     with pytest.raises(DataError, match="'y' is nominal; noise needs columns that are continuous"):
-        protect(folder_of(frame), plan, tmp_path / "out", workers=1)
+        protect(folder_of(frame), plan, tmp_path / "out", workers=1, unproved=True)

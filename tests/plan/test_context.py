@@ -74,12 +74,12 @@ def test_the_limits_are_proved_and_said(tmp_path: Path) -> None:
     }
     out = shoal.protect(table, plan, seed=1).write(tmp_path / "out")
     expected = (
-        "Usual for the context 'research' (risk: El Emam & Malin (2015), cells of 5 for recipients under contract; "
-        "loss: shoal's own): "
-        "5-anonymity; Prosecutor risk at most 0.2. Stated otherwise by the plan: Information kept at least 0.4."
+        "5-anonymity; Prosecutor risk at most 0.2 are usual for the context 'research' (risk: El Emam & Malin (2015), "
+        "cells of 5 for recipients under contract; loss: shoal's own). The plan states otherwise than is usual for "
+        "'research': Information kept at least 0.4."
     )
     for folder in ("release", "private"):
         assert json.loads((out / folder / "evidence.json").read_text())["context"] == expected
-        assert "Usual for the context" in (out / folder / "report.html").read_text()
+        assert "usual for the context" in (out / folder / "report.html").read_text()
     with pytest.raises(NotProved, match="11-anonymity"):
         shoal.protect(table, {**plan, "for": "public", "steps": [{"partition": "mdav", "k": 5}]}, seed=1)

@@ -165,3 +165,29 @@ def test_trimmed_means_are_those_of_each_group_alone(rows: list[tuple[int, int]]
 def test_a_trimmed_mean_needs_values_that_are_left() -> None:
     with pytest.raises(shoal.ParameterError, match=r"centroid: trim must be less than 0\.5; got 0\.5"):
         Centroid(continuous="trimmed mean", trim=0.5)
+
+
+def test_the_geometric_mean_by_hand() -> None:
+    """The root of 2 times 8 is 4; of 10, 100 and 1000 it is 100; a missing cell does not count and stays."""
+    values = [2.0, 8.0, 10.0, 100.0, 1000.0, float("nan")]
+    new = replaced(column("continuous", values), [0, 0, 1, 1, 1, 1], Centroid(continuous="geometric mean")).values
+    np.testing.assert_allclose(new, [4, 4, 100, 100, 100, np.nan])
+    with pytest.raises(DataError, match=r"has 1 number of 0 or less; the geometric mean needs positive ones"):
+        replaced(column("continuous", [0.0, 2.0]), [0, 0], Centroid(continuous="geometric mean"))
+
+
+def test_groups_formed_on_logarithms_are_those_of_the_logged_column() -> None:
+    """As microaggregation with transf = "log" in sdcMicro: grouped and averaged on logarithms, and taken back."""
+    pay = np.random.default_rng(4).lognormal(8, 1.5, 120)
+    centroid = {"method": "centroid", "continuous": "geometric mean"}
+    plan = {
+        "columns": {"pay": {"role": "quasi-identifier", "scale": "log", "decimals": 6}},
+        "steps": [{"partition": "mdav", "k": 4, "replace": centroid}],
+        "output": {"shuffle": False},
+    }
+    released = shoal.protect(pl.DataFrame({"pay": pay}), plan, seed=1).data["pay"].to_numpy()
+    part = shoal.MDAV(k=4).partition(np.log(pay))
+    np.testing.assert_allclose(released, np.exp(part.means(np.log(pay)[:, None])[part.labels, 0]), rtol=1e-6)
+    assert not np.array_equal(part.labels, shoal.MDAV(k=4).partition(pay).labels)
+    with pytest.raises(DataError, match=r"Column 'pay' has 1 number of 0 or less; scale: log needs positive ones"):
+        shoal.protect(pl.DataFrame({"pay": [0.0, *pay]}), plan, seed=1)

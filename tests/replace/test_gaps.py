@@ -286,9 +286,9 @@ def test_the_support_binds_all_records():
         assert_moments_kept(x[g::3], shaped[g::3], np.zeros((100, 0)))
 
 
-def test_muralidhar_sarathy_wants_complete_columns():
+def test_muralidhar_sarathy_wants_columns_that_are_missing_together():
     x, _, labels = with_gaps(1)
-    with pytest.raises(shoal.DataError, match="muralidhar-sarathy needs complete columns"):
+    with pytest.raises(shoal.DataError, match="cells are missing where others of the step's columns are known"):
         synthesised(shoal.MuralidharSarathy(alpha=0.5), x, labels)
 
 

@@ -47,7 +47,7 @@ PLANS: dict[str, dict[str, Any]] = {
     },
     "a sample": {
         "steps": [MDAV, {"mask": "sample", "fraction": 0.5}],
-        "requirements": [{"privacy": "k-anonymity", "k": 1}],
+        "requirements": [{"risk": "marketer", "at most": 0.99}],
     },
     "made anew": {
         "steps": [{"partition": "whole", "columns": list(COLUMNS), "replace": "cart"}],

@@ -1,11 +1,13 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import nbinom
 
+import shoal
 from shoal.risk.individual import IndividualRisk, individual_risk
 from shoal.table.microdata import Microdata
 
@@ -54,3 +56,32 @@ def test_risk_falls_with_the_weight():
     p = np.geomspace(1e-9, 1, 200)
     for f in (1, 2, 5, 29, 30, 400):
         assert (np.diff(individual_risk(np.full(200, f), p)) > 0).all()
+
+
+def test_cells_are_blanked_above_a_threshold_of_individual_risk():
+    """sdcApp's suppression above a threshold: records at or below it keep every cell, and none is left above it."""
+    frame = shoal.example("hospital", n=400, seed=1).select("age", "sex", "area").with_columns(w=pl.lit(20.0))
+    bound = {"risk": "individual-risk", "figure": "highest", "at most": 0.1}
+    plan = {
+        "columns": {**dict.fromkeys(("age", "sex", "area"), "quasi-identifier"), "w": "weight"},
+        "steps": [{"mask": "recode", "columns": ["age"], "width": 20}],
+        "requirements": [{**bound, "missing": "wildcard"}],
+        "output": {"shuffle": False},
+    }
+    recoded = shoal.protect(frame, {**plan, "requirements": []}, seed=1).data
+    plan["steps"] += [{"mask": "suppress", "requirements": [{**bound, "missing": "wildcard"}]}]
+    release = shoal.protect(frame, plan, seed=1)
+    assert release.evidence.verdicts[0].achieved <= 0.1
+    keys = ["age", "sex", "area"]
+    sizes = recoded.select(pl.len().over(keys)).to_series().to_numpy()
+    safe = individual_risk(sizes, np.full(len(sizes), 1 / 20)) <= 0.1
+    blanked = release.data.select(pl.any_horizontal(pl.col(keys).is_null())).to_series().to_numpy()
+    assert blanked.sum() > 0
+    assert not (blanked & safe).any()
+
+
+def test_the_highest_risk_is_the_figure_if_it_is_asked_for():
+    frame = pl.DataFrame({"a": [1, 1, 1, 2]})
+    highest = IndividualRisk(figure="highest").measure(frame, frame)
+    assert (highest.value, IndividualRisk().measure(frame, frame).value) == (1.0, pytest.approx(2 / 4))
+    assert highest.title != IndividualRisk().measure(frame, frame).title

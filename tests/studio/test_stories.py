@@ -137,6 +137,32 @@ def barriers(page: Any) -> list[tuple[str, str]]:
     return [(v["id"], v["nodes"][0]["html"][:200]) for v in audit["violations"]]
 
 
+def test_columns_that_single_people_out_are_answered_for_with_one_click_each(
+    browser: Any, fresh: Running, tmp_path: Path
+) -> None:
+    """The answer is an entry of the plan, one column a click, and can be undone."""
+    rows = [f"{'fm'[i % 2]},{i},{2 * i + 1},{i // 20}" for i in range(400)]
+    (tmp_path / "wards.csv").write_text("\n".join(["sex,weight,bed,ward", *rows]))
+    plan = {
+        "columns": {"sex": "quasi-identifier", "weight": "other", "bed": "identifier", "ward": "other"},
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    }
+    (tmp_path / "plan.yaml").write_text(json.dumps(plan))
+    with visit(browser, fresh, another(fresh)) as page:
+        page.set_input_files(".drop input", tmp_path / "wards.csv")
+        page.wait_for_selector(".exposure .big")
+        page.set_input_files(".plan input[type=file]", tmp_path / "plan.yaml")
+        run(page, 1, "refused")
+        go(page, "Result")
+        page.click("button:has-text('Accept weight, which singles out 100.0 % of the records')")
+        page.wait_for_selector("text=The plan now answers for these columns")
+        assert fresh.idle()["tree"]["accept"] == ["weight"]
+        run(page, 2, "proved")
+        page.click("button:has-text('Undo')")
+        page.wait_for_selector("text=plan changed since")
+        assert "accept" not in fresh.idle()["tree"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_screen_is_without_barriers(browser: Any, studio: Running, scheme: str) -> None:
     """With everything open that can be opened: help, settings, previews, what was done, and the second question."""

@@ -39,6 +39,12 @@ def test_other_scales(scale: str, expected: list[float]) -> None:
     assert np.diff(out) == pytest.approx(np.diff(expected), rel=1e-4)
 
 
+def test_logarithms_of_positive_numbers_and_of_released_ones_below_them() -> None:
+    """ln 1, ln 10, ln 100 lie at -1, 0, 1; what is released below the least value counts as that."""
+    to_scale = standardiser(np.array([1.0, 10.0, 100.0]), "log")
+    assert to_scale(np.array([1.0, 10.0, 100.0, -5.0, 1000.0])) == pytest.approx([-1, 0, 1, -1, 2])
+
+
 @given(arrays(np.float64, st.integers(2, 30), elements=st.integers(-50, 50).map(float)))
 def test_an_offset_of_1e8_changes_nothing_but_rounding(values: np.ndarray) -> None:
     plain, moved = variable("a", values).embedded(), variable("a", values + 1e8).embedded()

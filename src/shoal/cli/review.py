@@ -153,7 +153,7 @@ def _lines(review: "Review") -> Iterator[str]:
     for verdict in shown["requirements"]:
         yield f"{'proved' if verdict['holds'] else 'REFUTED':<9} {verdict['requirement']}: {verdict['sentence']}"
     if not shown["requirements"]:
-        yield "UNPROVED  the plan requires nothing."
+        yield "UNPROVED  the plan requires nothing that protects anybody."
     for measure in shown["measures"]:
         if measure["value"] is not None:
             before = measure.get("original")

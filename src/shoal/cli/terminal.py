@@ -232,4 +232,4 @@ class Terminal:
                 f"together, which tell more."
             )
         if not release.account.proved:
-            self.note("UNPROVED: the plan requires nothing, so nothing protects this release.")
+            self.note("UNPROVED: the plan requires nothing that protects anybody, so nothing protects this release.")

@@ -121,7 +121,8 @@ def protect(
             writing = Writing(overwrite=overwrite, unproved=unproved, frontier=frontier, source=source)
             if out is None:
                 return protect_in_parts_for_now(given, described, seed, how, writing)
-            if not (described.requirements or unproved or private_steps(described)):
+            protects = any(model.protects for model in described.requirements)
+            if not (protects or unproved or private_steps(described)):
                 raise Refused(UNPROVED)
             return protect_in_parts(given, described, Path(out), seed, how, writing)
         data = given.in_memory(allowed, whole_needed(described))

@@ -17,6 +17,7 @@ from shoal.release import WholeRelease, not_proved
 from shoal.release.account import account_of, left_alone, record_of
 from shoal.release.advice import advice_on
 from shoal.release.evidence_file import private_evidence
+from shoal.release.given_back import refuse_given_back
 from shoal.release.publish import publish
 from shoal.release.singled_out import refuse_singled_out, uniques
 from shoal.release.unchanged import nearly_unchanged, unchanged
@@ -123,14 +124,16 @@ def _refuse_singled_out(done: Outcome, table: Any) -> None:
     tables = done.before, done.released, done.pair.pairing
     frame = done.original.frame.to_polars()
     given = replace(table, frame=frame) if isinstance(table, Table) else Table(frame=frame)
+    same = (*left_alone(done.plan, done.accounts, done.released), *unchanged(*tables))
     refuse_singled_out(
         done.plan,
-        (*left_alone(done.plan, done.accounts, done.released), *unchanged(*tables)),
+        same,
         nearly_unchanged(*tables, done.plan.made_anew),
         partial(known_by, given),
         len(done.released),
         partial(uniques, done.released),
     )
+    refuse_given_back(done.plan, same, *tables)
 
 
 def _release(

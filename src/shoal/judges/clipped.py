@@ -11,9 +11,7 @@ import numpy as np
 
 from shoal.judges.table_pair import TablePair, codes_like, comparable
 from shoal.kernels.arrays import Floats
-from shoal.vocabulary.facts import Figure
-
-RANGES = "of the released range"
+from shoal.vocabulary.facts import RANGE, SQUARED_RANGE, Figure
 
 
 def clipped_change(pair: TablePair, names: tuple[str, ...], *, power: int = 1) -> Figure | None:
@@ -26,7 +24,7 @@ def clipped_change(pair: TablePair, names: tuple[str, ...], *, power: int = 1) -
     if not kept or n < 2 or set(names) <= set(pair.made_anew):
         return None
     changes = [_changes(pair, name) ** power for name in kept]
-    return Figure(value=float(np.mean(changes)), unit=RANGES + " squared" * (power == 2), influence=1 / (n - 1))
+    return Figure(value=float(np.mean(changes)), unit=SQUARED_RANGE if power == 2 else RANGE, influence=1 / (n - 1))
 
 
 def clipped_mean_change(pair: TablePair, names: tuple[str, ...]) -> Figure | None:
@@ -44,7 +42,7 @@ def clipped_mean_change(pair: TablePair, names: tuple[str, ...]) -> Figure | Non
         fewest = min(fewest, len(x))
     if not changes:
         return None
-    return Figure(value=max(changes), unit=RANGES, influence=1 / (fewest - 1) if fewest > 1 else None)
+    return Figure(value=max(changes), unit=RANGE, influence=1 / (fewest - 1) if fewest > 1 else None)
 
 
 def _changes(pair: TablePair, name: str) -> Floats:

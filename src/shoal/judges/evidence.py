@@ -19,9 +19,12 @@ import polars as pl
 from shoal.judges.units import KnownLess, RepeatedIdentifier
 from shoal.kernels.arrays import Bools, Floats
 from shoal.report.evidence import Estimate, Judged, Measured, MeasureKind, OfRecords, Requirement
+from shoal.report.forms import is_share, share
 from shoal.table.files.json_text import as_json
 from shoal.vocabulary.errors import NoFigure, quoted
 from shoal.vocabulary.facts import (
+    RANGE,
+    SQUARED_RANGE,
     Band,
     Better,
     ByColumn,
@@ -204,8 +207,12 @@ class Finding:
         )
 
     def __str__(self) -> str:
-        figure = "no figure" if self.value is None else as_known(self.value, self.interval)
-        return f"{self.title}: {figure}{self.interval or ''}"
+        if self.value is None:
+            return f"{self.title}: no figure"
+        if is_share(self.private_form()):
+            ends = f" [{share(self.interval.low)}, {share(self.interval.high)}]" if self.interval else ""
+            return f"{self.title}: {share(self.value)}{ends}"
+        return f"{self.title}: {as_known(self.value, self.interval)}{self.interval or ''}"
 
     @property
     def public_value(self) -> float | Band | None:
@@ -223,6 +230,8 @@ class Finding:
         if self.influence == 0:
             return self.sentence
         form = self.public_value
+        if isinstance(form, Band) and form.unit in (RANGE, SQUARED_RANGE):
+            return f"{self.title}: {_of_range(form)}."
         return "" if form is None else f"{self.title}: {form}."
 
     def public_form(self) -> ByLabel:
@@ -265,6 +274,15 @@ class Finding:
             "by_column": None if self.by_column is None else self.by_column.private(),
             "facts": self.details,
         }
+
+
+def _of_range(bound: Band) -> str:
+    """A bound on changes, counted in the range of a released column, in words; for squares on their root."""
+    largest = bound.at_most or 0.0
+    if bound.unit == RANGE:
+        return f"at most {share(largest)} {RANGE}"
+    root = math.ceil(1000 * math.sqrt(largest)) / 1000
+    return f"at most {share(root)} {RANGE}, as the root of the mean square of all changes"
 
 
 def _estimate(interval: Interval) -> Estimate:

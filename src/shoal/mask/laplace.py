@@ -15,7 +15,8 @@ class Laplace(FineNoise):
 
     Every record reports its own cells through an epsilon-differentially private mechanism: whatever is
     released changes the odds between any two values of a person's cells by a factor of at most exp(epsilon),
-    whatever else is known but the seed. Columns left out of the step are not protected by it. Steps add up:
+    whatever else is known but the seed. Columns left out of the step are not protected by it, nor is it that a cell
+    is missing: missing cells stay missing. Steps add up:
     the release's epsilon is the sum of its steps'. The noise comes before all other steps of a plan.
 
     Notes

@@ -117,12 +117,8 @@ def _by_correlation(records: Records, columns: Sequence[str], size: int) -> tupl
             )
     if size == 1:
         return tuple((name,) for name in columns)
-    records.complete(columns, "microaggregate-columns, which joins columns by correlation,")
-    x = records.raw(columns)
-    centred = x - x.mean(axis=0)
-    spread = np.sqrt((centred**2).sum(axis=0))
-    r = np.abs(linear.cross_product(centred, centred) / np.outer(*[np.where(spread > 0, spread, 1.0)] * 2))
-    groups = [[j] for j in range(x.shape[1])]
+    r = np.abs(_correlations(records.raw(columns)))
+    groups = [[j] for j in range(len(columns))]
     while True:
         pairs = [
             (float(r[np.ix_(a, b)].mean()), i, j)
@@ -134,6 +130,17 @@ def _by_correlation(records: Records, columns: Sequence[str], size: int) -> tupl
             return tuple(tuple(columns[j] for j in sorted(group)) for group in groups)
         _, i, j = max(pairs, key=lambda pair: (pair[0], -pair[1], -pair[2]))
         groups[i] += groups.pop(j)
+
+
+def _correlations(x: Floats) -> Floats:
+    """Shape (d, d); correlations, each over the records that know both columns, about the means of all known cells."""
+    known = ~np.isnan(x)
+    counts = known.sum(axis=0)
+    middle = np.where(known, x, 0.0).sum(axis=0) / np.where(counts > 0, counts, 1)
+    centred = np.where(known, x - middle, 0.0)
+    squares = linear.cross_product(centred**2, known.astype(np.float64))
+    spread = np.sqrt(squares * squares.T)
+    return np.asarray(linear.cross_product(centred, centred) / np.where(spread > 0, spread, 1.0))
 
 
 def _sums_of_squares(x: Floats, part: Partition) -> dict[str, float]:

@@ -8,10 +8,10 @@ import numpy as np
 from shoal.kernels.draws import RecordDraws
 from shoal.kernels.elementary import normal_cdf, normal_quantile
 from shoal.mask.base import Mask
-from shoal.replace._noise.laws import Kind, Law, check_size_of_turn
+from shoal.replace._noise.laws import Kind, Law, check_size_of_turn, refuse_gaps
 from shoal.table.joint_moments import JointMoments
-from shoal.table.prelude import Bools, Floats, Generator, Longs, Progress, Records, StepResult
-from shoal.vocabulary.prelude import DataError, Gt, HoldsCells, ParameterError, Setting, method, quoted
+from shoal.table.prelude import Floats, Generator, Longs, Progress, Records, StepResult
+from shoal.vocabulary.prelude import DataError, Gt, HoldsCells, ParameterError, Setting, method
 
 
 @method(
@@ -87,17 +87,6 @@ class Noise(Mask):
         moments = [JointMoments.by_chunk(_among(x, rows), records.rows[rows]) for rows in by_stratum]
         return self._masked(records, columns, rng, by_stratum, moments)
 
-    def _check_gaps(self, x: Floats, columns: Sequence[str]) -> None:
-        """Refuse missing cells where the law of the noise is one of complete records."""
-        gaps: Bools = np.isnan(x)
-        if (self.exact or self.kind in ("sullivan", "orthogonal")) and gaps.any():
-            lacking = [name for j, name in enumerate(columns) if gaps[:, j].any()]
-            raise DataError(
-                f"{quoted(lacking)}: cells are missing where others of the step's columns are known, so that noise of "
-                f"the kind {self.kind}{', exact,' * self.exact} is not defined. Give each column a step of its own, or "
-                f"take the kind kim, with exact: false."
-            )
-
     @property
     def whole_needed(self) -> str:
         if self.kind == "sullivan":
@@ -130,7 +119,7 @@ class Noise(Mask):
             rows = stratum[some[stratum]]
             if len(rows):
                 known = _among(x, rows)
-                self._check_gaps(known, columns)
+                refuse_gaps(known, columns, self.kind, exact=self.exact)
                 masked[rows] = self._mask(known, limits, draws.among(rows), whole)
         return StepResult(records=records.with_raw(columns, masked))
 

@@ -4,7 +4,8 @@ Each target cell is reported through a mechanism that is epsilon-differentially 
 belongs to (local differential privacy): whatever two values x, x', and whatever set S of outputs,
 P[M(x) in S] <= exp(epsilon) P[M(x') in S]; values outside the stated bounds count as the nearer one. The
 sensitivity is the distance of the bounds and so is stated, never estimated: bounds taken from the data would
-themselves tell about it.
+themselves tell about it. Missing cells stay missing: the odds are those between two known values, and which cells are
+missing is released as it is.
 
 Noise is drawn on a grid, in whole numbers. Textbook samplers add a floating-point draw to a floating-point
 value; the low-order bits of the sum then betray the value, because not every double can be reached from every
@@ -27,7 +28,7 @@ from shoal.mask.base import Mask
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Bools, Generator, Longs, Progress, Records, StepResult, Variable
 from shoal.table.standardisation import LARGEST, SMALLEST
-from shoal.vocabulary.errors import ParameterError
+from shoal.vocabulary.errors import ParameterError, quoted
 from shoal.vocabulary.facts import OfPlan, PrivacyLoss, of_original
 from shoal.vocabulary.prelude import Facts, Ge, Gt, HoldsCells, Le, Setting, family
 
@@ -66,6 +67,7 @@ class PrivateNoise(Mask):
 
     default_roles = ("confidential",)
     own_cells = True
+    leaves_gaps = True
 
     epsilon: Annotated[float, Gt(0), Le(LARGEST_EPSILON), Setting()]
     bounds: Annotated[dict[str, tuple[float, float]], HoldsCells()]
@@ -95,7 +97,6 @@ class PrivateNoise(Mask):
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         variables = self.continuous(records, columns)
-        records.complete(columns, self.method_name)
         if absent := [v.name for v in variables if v.name not in self.bounds]:
             raise ParameterError(
                 f"{self.method_name}: bounds must name every column of the step; '{absent[0]}' has none. State the "
@@ -111,20 +112,25 @@ class PrivateNoise(Mask):
             "composition": OfPlan("the epsilons of a record's columns, and of a person's records, add up"),
             "records per person": OfPlan(self.records_per_person),
         }
+        if lacking := [v.name for v in variables if not v.complete]:
+            facts["not protected by it"] = OfPlan(f"which cells of {quoted(lacking)} are missing")
         return StepResult.by_column(records, (self._noisy(v, share, stream) for v in variables), facts)
 
     def _noisy(self, variable: Variable, epsilon: Fraction, stream: SecretStream) -> tuple[Variable, Facts]:
         low, high = self.bounds[variable.name]
         grid = self.grid_of(low, high)
         bottom, top = self._steps_at(variable.name, grid)
-        near = np.clip(np.rint(np.clip(variable.values, low, high) / grid), bottom, top).astype(np.int64)
+        known = ~variable.missing
+        near = np.clip(np.rint(np.clip(variable.values[known], low, high) / grid), bottom, top).astype(np.int64)
         noise = self.steps(len(near), top - bottom, epsilon, stream)
         noisy = np.clip(near + noise, -FARTHEST, FARTHEST)  # costs no privacy, and is exact as float64
         if self.clamp:
             noisy = np.clip(noisy, bottom, top)
+        released = np.full(len(known), np.nan)
+        released[known] = noisy * grid
         # bounds may be cells, so what follows from them is told where the plan tells them, and here it is not
         of_bounds = of_original({"sensitivity": (top - bottom) * grid, "grid": grid})
-        return variable.with_values(noisy * grid), {"epsilon": OfPlan(float(epsilon)), **of_bounds}
+        return variable.with_values(released), {"epsilon": OfPlan(float(epsilon)), **of_bounds}
 
     def _steps_at(self, name: str, grid: float) -> tuple[int, int]:
         """The whole numbers of grid steps that enclose the bounds of a column."""

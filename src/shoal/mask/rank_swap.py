@@ -1,14 +1,19 @@
 """Rank swapping (Moore 1996): values change places with values of similar rank."""
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Annotated
 
 import numpy as np
+from annotated_types import Lt
 
 from shoal.kernels.swap.rank_swap import RankPairing, window_of
 from shoal.mask.base import Mask
 from shoal.table.prelude import Generator, Longs, Progress, Records, StepResult, Variable, seed_of, tracked
 from shoal.vocabulary.prelude import Count, Facts, Gt, Le, ParameterError, Setting, method
+
+LOSS_PER_SQUARE = 2.4
+"""Loss of a column's rank correlation with its original, in p^2, at most: 6 times 0.4, as in the notes below."""
 
 
 @method("rank-swap", title="Rank swapping", source="Moore (1996)", example={"p": 0.2})
@@ -23,9 +28,17 @@ class RankSwap(Mask):
     ----------
     p
         Largest difference of two swapped ranks, as a fraction of the number of ranked values.
+    correlation
+        Instead of p: the rank correlation of two swapped columns is to be at least this share of what it was, on
+        average (R0 in Moore's paper and in sdcMicro). To bound how far means of subsets move (K0), require
+        `{utility: subgroup-means, at most: 0.05}`.
 
     Notes
     -----
+    Each of two columns swapped apart keeps a correlation of r with its original, so r^2 of theirs is left. The squared
+    difference of partners' ranks is at most 0.4 p^2 n^2 on average (measured; it falls with p), so r >= 1 - 2.4 p^2,
+    and p is sqrt((1 - sqrt(correlation)) / 2.4).
+
     A record keeps its value where every rank of its window already has a partner; that happens to few
     records at the upper end. The record counts them, and those whose new value equals the old because of
     ties. The window is published knowledge: a release by rank swapping alone can be attacked by intersecting
@@ -36,7 +49,19 @@ class RankSwap(Mask):
     reads_others = False
     leaves_gaps = True
 
-    p: Annotated[float, Gt(0), Le(1), Setting()]
+    p: Annotated[Annotated[float, Gt(0), Le(1)] | None, Setting()] = None
+    correlation: Annotated[Annotated[float, Gt(0), Lt(1)] | None, Setting()] = None
+
+    def __post_init__(self) -> None:
+        if (self.p is None) == (self.correlation is None):
+            raise ParameterError("rank-swap needs one of the parameters 'p' and 'correlation'; give exactly one.")
+
+    @property
+    def reach(self) -> float:
+        """The largest difference of two swapped ranks, as a fraction of the number of ranked values."""
+        if self.p is not None:
+            return self.p
+        return min(sqrt((1 - sqrt(self.correlation or 1.0)) / LOSS_PER_SQUARE), 1.0)
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         for name in columns:
@@ -62,11 +87,11 @@ class RankSwap(Mask):
         """Pairing of the ranks of so many values of a column. Raises ParameterError if none may."""
         if n < 2:
             return RankPairing(n, 0, 0)
-        window = window_of(self.p, n)
+        window = window_of(self.reach, n)
         if window < 1:
             raise ParameterError(
                 f"rank-swap: p times the number of values must be at least 1; column '{name}' has {n:,} "
-                f"values to rank and p is {self.p}. Raise p."
+                f"values to rank and p is {self.reach:.4g}. Raise p{', or lower correlation' * (self.p is None)}."
             )
         return RankPairing(n, window, seed_of(rng))
 

@@ -155,7 +155,7 @@ class Partitioner(ABC):
             if len(rows) < self.smallest:
                 raise self._too_few(len(rows), [name for name in columns if name in lacking], where)
             present = [name for name in columns if name not in lacking]
-            if not present:
+            if not present or len(rows) < 2 * self.smallest:  # which can be no more than one group
                 return Partition(labels=np.zeros(len(rows), dtype=np.int32))
             return self._units(records.take(rows), present, rng, share, where)
 

@@ -34,6 +34,8 @@ class Consensus(Partitioner):
     The paper leaves open how the consensus is reached.
     """
 
+    by_known_columns = True
+
     start: Annotated[Partitioner, nested("partition")]
 
     @property

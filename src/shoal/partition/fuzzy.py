@@ -85,6 +85,7 @@ class FuzzyPartitioner(Partitioner):
     """
 
     by_household = False
+    by_known_columns = True
     rule: ClassVar[Rule]
 
     k: Annotated[int, Ge(1)] | None = None

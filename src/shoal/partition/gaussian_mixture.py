@@ -155,6 +155,8 @@ class GaussianMixture(Partitioner):
     Differs from the paper: the constraint on the proportions is followed by one on the counts.
     """
 
+    by_known_columns = True
+
     k: Annotated[int, Ge(1)]
     groups: Groups = "2..10"
     models: Literal["all"] | Annotated[tuple[CovarianceModel, ...], MinLen(1)] = "all"

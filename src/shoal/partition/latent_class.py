@@ -229,6 +229,7 @@ class LatentClass(Partitioner):
     projection in Kullback-Leibler divergence instead. The constraint on prevalences is followed by one on counts.
     """
 
+    by_known_columns = True
     by_household = False
 
     k: Annotated[int, Ge(1)]

@@ -51,6 +51,7 @@ class LocalSynthesis(Partitioner):
         As for both.
     """
 
+    by_known_columns = True
     by_household = False
 
     k: Annotated[int, Ge(1)]

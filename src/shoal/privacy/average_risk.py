@@ -1,5 +1,6 @@
 """Limits on the risk of re-identification over the whole table."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -39,6 +40,7 @@ class AverageRisk(UnitModel):
     """
 
     scales: ClassVar[Scales] = "classes"
+    emptily: ClassVar[Mapping[str, float]] = {"average": 1, "highest": 1}
     blanked_for = True
     monotone: ClassVar[bool] = True
 

@@ -87,8 +87,8 @@ class PrivacyModel(ABC):
 
     @property
     def protects(self) -> bool:
-        """True if it protects anyone's privacy."""
-        return True
+        """True if it protects anyone's privacy: if some table would not satisfy it."""
+        return not self.emptily or any(getattr(self, name) != value for name, value in self.emptily.items())
 
     @property
     def needs_original(self) -> bool:
@@ -111,8 +111,10 @@ class PrivacyModel(ABC):
     """True if it requires a smallest size of every class, against which a report sets the smallest class."""
     blanked_for: ClassVar[bool] = False
     """True if local suppression (`suppress`) reaches it where it stands among the step's requirements."""
-    reported: ClassVar[Mapping[str, float] | None] = None
-    """Limits that any table keeps, with which every release reports its level; None for models not reported."""
+    emptily: ClassVar[Mapping[str, float]] = {}
+    """Limits that any table keeps, so that with these nobody is protected; empty if there are none."""
+    reported: ClassVar[bool] = False
+    """True if every release reports its level, taken with the limits that any table keeps."""
     question: ClassVar[Question | None] = None
     """The regulators' question that a reported level answers."""
     better: ClassVar[Better] = "higher"
@@ -146,7 +148,7 @@ class PrivacyModel(ABC):
 
     def named(self, verdict: Verdict) -> Verdict:
         """The verdict with the model's name and its declarations for readers."""
-        return replace(verdict, model=self.method_name, counts_classes=self.counts_classes)
+        return replace(verdict, model=self.method_name, counts_classes=self.counts_classes, protects=self.protects)
 
     @abstractmethod
     def judge(self, pair: TablePair) -> Verdict:

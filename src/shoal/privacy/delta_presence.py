@@ -1,5 +1,6 @@
 """delta-presence (Nergiz, Atzori & Clifton 2007)."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from shoal.judges.population import in_population
@@ -34,6 +35,7 @@ class DeltaPresence(PrivacyModel):
     """
 
     scales: ClassVar[Scales] = "memory"
+    emptily: ClassVar[Mapping[str, float]] = {"largest": 1, "least": 0}
     blanked_for = True
 
     largest: Annotated[float, Ge(0), Le(1), Setting()]

@@ -53,7 +53,8 @@ class KAnonymity(UnitModel):
 
     scales: ClassVar[Scales] = "classes"
     counts_classes = True
-    reported: ClassVar[Mapping[str, float]] = {"k": 1}
+    emptily: ClassVar[Mapping[str, float]] = {"k": 1}
+    reported = True
     question = "singling out"
 
     k: Annotated[int, Ge(1)]

@@ -1,5 +1,6 @@
 """k-map (Sweeney 2002; El Emam & Dankar 2008)."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -35,6 +36,7 @@ class KMap(PrivacyModel):
 
     monotone: ClassVar[bool] = True
     scales: ClassVar[Scales] = "memory"
+    emptily: ClassVar[Mapping[str, float]] = {"k": 1}
     blanked_for = True
 
     k: Annotated[int, Ge(1)]

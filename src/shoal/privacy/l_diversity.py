@@ -55,7 +55,8 @@ class LDiversity(UnitModel):
     """
 
     scales: ClassVar[Scales] = "classes"
-    reported: ClassVar[Mapping[str, float]] = {"l": 1}
+    emptily: ClassVar[Mapping[str, float]] = {"l": 1}
+    reported = True
     question = "inference"
 
     l: Annotated[float, Ge(1), Setting()]  # noqa: E741 - the name the model has

@@ -1,5 +1,6 @@
 """(n, t)-closeness (Li, Li & Venkatasubramanian 2010)."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, ClassVar, Literal
 
@@ -44,6 +45,7 @@ class NTCloseness(ClassModel):
     """
 
     scales: ClassVar[Scales] = "classes"
+    emptily: ClassVar[Mapping[str, float]] = {"t": 1}
 
     n: Annotated[int, Ge(1)]
     t: Annotated[float, Ge(0), Le(1), Setting()]

@@ -1,5 +1,6 @@
 """p-sensitive k-anonymity (Truta & Vinay 2006)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
@@ -28,6 +29,7 @@ class PSensitivity(ClassModel):
     """
 
     scales: ClassVar[Scales] = "classes"
+    emptily: ClassVar[Mapping[str, float]] = {"p": 1, "k": 1}
 
     p: Annotated[int, Ge(1)]
     k: Annotated[int, Ge(1)] = 1

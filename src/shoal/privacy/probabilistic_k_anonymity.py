@@ -89,6 +89,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
     """
 
     scales: ClassVar[Scales] = "memory"
+    emptily: ClassVar[Mapping[str, float]] = {"k": 1}
 
     k: Annotated[int, Ge(1)]
     known: Annotated[tuple[str, ...] | None, Columns()] = None

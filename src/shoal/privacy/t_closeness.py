@@ -50,7 +50,8 @@ class TCloseness(UnitModel):
     """
 
     scales: ClassVar[Scales] = "classes"
-    reported: ClassVar[Mapping[str, float]] = {"t": 1}
+    emptily: ClassVar[Mapping[str, float]] = {"t": 1}
+    reported = True
     question = "inference"
     better = "lower"
 

@@ -145,12 +145,14 @@ def _of_context(plan: Plan, verdicts: Sequence[Verdict]) -> str:
         return ""
     taken = [verdict.requirement for model, verdict in zip(plan.requirements, verdicts) if model in plan.of_context]
     origin = CONTEXTS[plan.context].origin(synthetic=plan.is_synthetic)
-    sentence = f"Usual for the context '{plan.context}' ({origin}): {'; '.join(taken) or 'none'}."
+    these = "These are" if len(taken) == len(verdicts) else f"{'; '.join(taken)} {'is' if len(taken) == 1 else 'are'}"
+    sentence = f"{these} usual for the context '{plan.context}' ({origin})." if taken else ""
     usual = {model.method_name for model in plan.of_context}
     own = [
         v.requirement for m, v in zip(plan.requirements, verdicts) if m.method_name in plan.limited_by_context - usual
     ]
-    return sentence + (f" Stated otherwise by the plan: {'; '.join(own)}." if own else "")
+    otherwise = f"The plan states otherwise than is usual for '{plan.context}': {'; '.join(own)}." if own else ""
+    return " ".join(filter(None, [sentence, otherwise]))
 
 
 def record_of(
@@ -336,8 +338,8 @@ def _judgements(model: PrivacyModel, pair: TablePair) -> Iterator[Verdict]:
 def reported_models() -> Iterator[tuple[Entry, Any]]:
     """The privacy models whose level every release reports, required or not."""
     for entry in registered("privacy"):
-        if entry.cls.reported is not None:
-            yield entry, build("privacy", {"method": entry.name, **entry.cls.reported})
+        if entry.cls.reported:
+            yield entry, build("privacy", {"method": entry.name, **entry.cls.emptily})
 
 
 def level(model: PrivacyModel, verdicts: Iterable[Verdict], title: str) -> Iterator[Reached]:

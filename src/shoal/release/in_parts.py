@@ -33,6 +33,7 @@ from shoal.release.account import (
     stands_for_nobody,
 )
 from shoal.release.evidence_file import private_evidence, public_evidence
+from shoal.release.given_back import refuse_given_back
 from shoal.release.publish import publish, write_evidence, write_record
 from shoal.release.singled_out import refuse_singled_out
 from shoal.release.unchanged import nearly_unchanged, unchanged
@@ -238,14 +239,16 @@ def _refuse_singled_out(done: LargeOutcome, sample: SampleOfClasses, judged: Jud
     given = Table(
         frame=frame_of(done.before.parts[:1]), labels={n: c.label for n, c in plan.schema.columns.items() if c.label}
     )
+    same = (*left_alone(plan, done.accounts, sample.released), *unchanged(*tables))
     refuse_singled_out(
         plan,
-        (*left_alone(plan, done.accounts, sample.released), *unchanged(*tables)),
+        same,
         nearly_unchanged(*tables, plan.made_anew),
         partial(known_by, given),
         written.records,
         judged.table.uniques,
     )
+    refuse_given_back(plan, same, *tables)
 
 
 def _findings(done: LargeOutcome, sample: SampleOfClasses, figures: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -48,7 +48,8 @@ from shoal.table.schema import UNITS
 from shoal.vocabulary.errors import DataError, FileError, Refused, plural, quoted
 
 UNPROVED = (
-    "Nothing was written: the plan requires nothing, so nothing would have been proved. Add a requirement, as in "
+    "Nothing was written: the plan requires nothing that protects anybody (a k of 1 demands nothing), so nothing would "
+    "have been proved. Add a requirement, as in "
     "requirements: [{privacy: k-anonymity, k: 5}], or say that you want a release without proof "
     "(--unproved; from Python unproved=True)."
 )

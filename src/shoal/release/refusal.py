@@ -1,7 +1,7 @@
 """A refusal that tells which requirements fail, by how much, and what would help."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -112,6 +112,20 @@ class NotProved(Refused):
             str(self),
             *(f"  {advice.requirement}: {advice.remedy} {advice.effect}".rstrip() for advice in self.advice),
         ]
+
+
+class Unanswered(Refused):
+    """A refusal to release, since columns leave unchanged that people can be found by and nobody answers for.
+
+    Parameters
+    ----------
+    reasons
+        The columns to answer for under `accept`, each with a clause on why, as in "singles out 3.1 % of the records".
+    """
+
+    def __init__(self, message: str, reasons: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.reasons = dict(reasons)
 
 
 def require(verdicts: list[Verdict]) -> list[Verdict]:

@@ -22,9 +22,10 @@ from shoal.plan import Plan
 from shoal.plan.guess import UNCOVERED
 from shoal.privacy.base import ClassModel, PrivacyModel
 from shoal.privacy.gate import Gate
+from shoal.release.refusal import Unanswered
 from shoal.report.unchanged import TOLERATED
 from shoal.table.records import Records
-from shoal.vocabulary.errors import Refused, quoted
+from shoal.vocabulary.errors import quoted
 
 LARGEST_SET = 3
 MOST_COLUMNS = 24
@@ -58,16 +59,19 @@ def open_columns(plan: Plan, unchanged: Iterable[str], known_by: Callable[[str],
     known_by
         The reason why a confidential column identifies people; empty if there is none.
     """
-    keys = plan.schema.names("quasi-identifier")
-    protecting = [model for model in plan.requirements if model.protects]
-    covered = {name for model in protecting for name in _covered(model, plan, keys)}
-    reasons = {}
+    covered, reasons = covered_columns(plan), {}
     for name in dict.fromkeys(unchanged):
         role = plan.schema.columns[name].role
         reason = known_by(name) if role == "confidential" and name not in covered else ""
         if name not in covered and (reason or role in UNCOVERED or role == "quasi-identifier"):
             reasons[name] = reason
     return reasons
+
+
+def covered_columns(plan: Plan) -> set[str]:
+    """The columns on which the requirements that protect people look for them."""
+    keys = plan.schema.names("quasi-identifier")
+    return {name for model in plan.requirements if model.protects for name in _covered(model, plan, keys)}
 
 
 def _covered(model: PrivacyModel, plan: Plan, keys: Sequence[str]) -> Sequence[str]:
@@ -127,7 +131,7 @@ def refuse_singled_out(
 
     Raises
     ------
-    Refused
+    Unanswered
         Naming the columns, the shares and the ways out. It is not raised where no requirement protects anybody, since
         such a release needs consent of its own.
     """
@@ -139,17 +143,19 @@ def refuse_singled_out(
         sets |= more
         answered = tuple(dict.fromkeys((*answered, *(name for some in more for name in some))))
     if sets:  # all that would stop it, one answer after the other
-        raise Refused(_sentence(sets, reasons, nearly, plan.accept, records))
+        columns = [name for name in reasons if any(name in some for some in sets)]
+        sentence = _sentence(sets, columns, reasons, nearly, plan.accept, records)
+        raise Unanswered(sentence, {name: _clause(name, sets, records) for name in columns})
 
 
 def _sentence(
     sets: Mapping[Columns, int],
+    columns: Sequence[str],
     reasons: Mapping[str, str],
     nearly: Sequence[str],
     accepted: Sequence[str],
     records: int,
 ) -> str:
-    columns = [name for name in reasons if any(name in some for some in sets)]
     clauses = list(_clauses(sets, records))
     doubts = [f"'{name}' is confidential in the plan, but {reasons[name]}." for name in columns if reasons[name]]
     doubts += [
@@ -168,9 +174,19 @@ def _sentence(
     )
 
 
+def _ordered(sets: Mapping[Columns, int]) -> list[tuple[Columns, int]]:
+    return sorted(sets.items(), key=lambda entry: (len(entry[0]), -entry[1]))
+
+
+def _clause(name: str, sets: Mapping[Columns, int], records: int) -> str:
+    """A clause on one column: the records it singles out, by itself if it does so, else with others."""
+    some, alone = next(entry for entry in _ordered(sets) if name in entry[0])
+    others = [other for other in some if other != name]
+    return f"singles out {100 * alone / records:.1f} % of the records" + (f", with {quoted(others)}" if others else "")
+
+
 def _clauses(sets: Mapping[Columns, int], records: int) -> Iterator[str]:
-    ordered = sorted(sets.items(), key=lambda entry: (len(entry[0]), -entry[1]))
-    for place, (some, alone) in enumerate(ordered[:NAMED]):
+    for place, (some, alone) in enumerate(_ordered(sets)[:NAMED]):
         together, verb = (" together", "single") if len(some) > 1 else ("", "singles")
         of = f"{alone:,}" if place else f"{alone:,} of {records:,} records"
         yield f"{quoted(some)}{together} {verb} out {of} ({100 * alone / records:.1f} %)"

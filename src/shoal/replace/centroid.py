@@ -9,10 +9,12 @@ from annotated_types import Lt
 from numpy.typing import NDArray
 
 from shoal.kernels.arrays import Floats, Ints, ints
+from shoal.kernels.elementary import exp, log
 from shoal.replace.base import Replacement
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.prelude import Dealing, Generator, Partition, Progress, Records, StepResult, Variable
-from shoal.vocabulary.prelude import Count, DataError, Ge, Setting, method, plural
+from shoal.table.standardisation import check_positive
+from shoal.vocabulary.prelude import Count, DataError, Ge, Setting, method
 
 ROUNDING = 1e-12
 """By how much a share of a group's size may miss a whole number: 0.1 times 30 is 3."""
@@ -22,16 +24,17 @@ ROUNDING = 1e-12
 class Centroid(Replacement):
     """Every record gets its group's centre, so that the records of a group cannot be told apart.
 
-    Continuous columns get the mean, the trimmed mean, the median or the medoid's value; ordinal ones the (lower)
-    median; of these, missing cells do not count and stay missing;
-    nominal ones the mode, of equally frequent categories the one most frequent in the whole table, or with
-    `ancestors` the nearest common ancestor in the column's hierarchy.
+    Continuous columns get the mean, the geometric or the trimmed mean, the median or the medoid's value; ordinal ones
+    the (lower) median; nominal ones the mode, of equally frequent categories the one most frequent in the whole table,
+    or with `ancestors` the nearest common ancestor in the column's hierarchy. Missing cells do not count; they stay
+    missing, but for nominal columns that get the mode.
 
     Parameters
     ----------
     continuous
-        Centre of continuous columns. The medoid is the member nearest to the group's mean over all replaced
-        columns, so its values occur in the data.
+        Centre of continuous columns. The geometric mean is the mean of logarithms, for positive numbers; with
+        `scale: log` for the columns, groups are formed by logarithms, too. The medoid is the member nearest to the
+        group's mean over all replaced columns, so its values occur in the data.
     trim
         The trimmed mean leaves out the lowest and the highest values: of a group's this share at each end, rounded
         down.
@@ -43,7 +46,7 @@ class Centroid(Replacement):
         those of the records.
     """
 
-    continuous: Literal["mean", "trimmed mean", "median", "medoid"] = "mean"
+    continuous: Literal["mean", "geometric mean", "trimmed mean", "median", "medoid"] = "mean"
     trim: Annotated[float, Ge(0), Lt(0.5), Setting()] = 0.2
     ancestors: bool = True
     weighted: bool = False
@@ -72,18 +75,17 @@ class Centroid(Replacement):
     ) -> Variable:
         if variable.continuous and medoids is not None:
             return variable.with_values(variable.values[medoids][partition.labels])
+        if variable.continuous and self.continuous == "geometric mean":
+            check_positive(variable.values, variable.name, "the geometric mean")
+            logs = variable.with_values(log(variable.values))
+            return variable.with_values(exp(_of_known_cells(logs, partition, "mean", weights)))
         if variable.continuous:
             return variable.with_values(_of_known_cells(variable, partition, self.continuous, weights, self.trim))
         ancestors = variable.hierarchy is not None and self.ancestors and None not in variable.categories
-        if ancestors and (missing := int(variable.missing.sum())):
-            raise DataError(
-                f"Column '{variable.name}' has {plural(missing, 'missing value')}; an ancestor needs complete "
-                f"columns. Set missing: drop, impute or category for it."
-            )
         if variable.level == "ordinal":
             return variable.with_values(_of_known_cells(variable, partition, "lower median", None))
         if variable.hierarchy is not None and ancestors:
-            return _ancestors(variable, variable.hierarchy, partition)
+            return _ancestors_of_known_cells(variable, variable.hierarchy, partition)
         return variable.with_values(_modes(variable, partition, weights)[partition.labels])
 
 
@@ -141,6 +143,18 @@ def _modes(variable: Variable, partition: Partition, weights: Floats | None) -> 
     modes = np.full(partition.n_groups, -1, dtype=np.int32)
     modes[some] = np.argsort(rank)[pairs[best[first]] % m]
     return modes
+
+
+def _ancestors_of_known_cells(variable: Variable, hierarchy: Hierarchy, partition: Partition) -> Variable:
+    """The nearest common ancestor of the known cells of each group, where a cell is known."""
+    present = np.flatnonzero(~variable.missing)
+    if not len(present):
+        return variable
+    known = replace(variable, values=variable.values[present])
+    changed = _ancestors(known, hierarchy, Partition.of(partition.labels[present]))
+    values = np.full(len(variable), -1, dtype=np.int32)
+    values[present] = changed.values
+    return replace(changed, values=values)
 
 
 def _ancestors(variable: Variable, hierarchy: Hierarchy, partition: Partition) -> Variable:

@@ -7,12 +7,13 @@ its new continuous values, and its categories from that class, independently of 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.replace.base import Replacement
+from shoal.replace.multivariate_t import HasTails
 from shoal.replace.normal import Normal
 from shoal.table.group_models import ClassModel
 from shoal.table.prelude import Dealing, Generator, Partition, Progress, Records, StepResult, Variable
@@ -88,10 +89,12 @@ class ClassConditional(Replacement):
         new = {name: records[name].values.copy() for name in categorical}
         for rows, labels, model in _models(records, categorical, partition):
             drawn = model.classes(released.take(rows), records.take(rows), labels, rng)
-            for name, values in new.items():
+            for name in model.columns:
+                if name not in new:
+                    continue
                 table = _without(model.tables[model.columns.index(name)], rare[name], self.rare, name)
                 codes = _draw(table, drawn, self.balanced, rng)
-                values[rows] = np.where(codes == len(records[name].categories), -1, codes)
+                new[name][rows] = np.where(codes == len(records[name].categories), -1, codes)
         changed = [records[name].with_values(new[name]) for name in categorical]
         few = {name: Count(n=int(codes.size), unit="categories") for name, codes in rare.items() if codes.size}
         fate = {"report": "drawn all the same", "suppress": "never drawn"}[self.rare]
@@ -149,22 +152,33 @@ def _without(table: Floats, rare: Longs, policy: str, name: str) -> Floats:
 
 
 def _models(records: Records, names: list[str], partition: Partition) -> Iterator[tuple[Longs, Ints, ClassModel]]:
-    """Rows, their group numbers within the model, and the model: one a stratum, or one for the whole table."""
-    given = partition.model.values() if isinstance(partition.model, dict) else [partition.model]
-    models = [m for m in given if isinstance(m, ClassModel)]
-    if not models:
+    """Rows, their group numbers within the model, and the model: one a stratum (or kind of records), or one for all."""
+    models = list(partition.model.values()) if isinstance(partition.model, dict) else [partition.model]
+    if not any(isinstance(model, ClassModel) for model in models):
         yield np.arange(len(records)), partition.labels, _own_shares(records, names, partition)
         return
     first = 0
-    for model in models:
-        if absent := [name for name in names if name not in model.columns]:
+    for fitted in models:
+        groups = _groups_of(fitted)
+        rows = np.flatnonzero((partition.labels >= first) & (partition.labels < first + groups))
+        labels, own = (partition.labels[rows] - first).astype(np.int32), records.take(rows)
+        first += groups
+        if not isinstance(fitted, ClassModel):
+            yield rows, labels, _own_shares(own, names, Partition(labels=labels))
+            continue
+        if absent := [name for name in names if name not in fitted.columns and not own[name].missing.all()]:
             raise ParameterError(
                 f"class-conditional: the partition's classes do not describe {quoted(absent)}. "
                 f"Name the same columns for the partition and the replacement."
             )
-        rows = np.flatnonzero((partition.labels >= first) & (partition.labels < first + model.groups))
-        yield rows, (partition.labels[rows] - first).astype(np.int32), model
-        first += model.groups
+        yield rows, labels, fitted
+
+
+def _groups_of(fitted: Any) -> int:
+    """Number of groups of a stratum, or of records that lack the same columns; where nothing was fitted it is one."""
+    if isinstance(fitted, ClassModel):
+        return fitted.groups
+    return len(fitted.degrees_of_freedom) if isinstance(fitted, HasTails) else 1
 
 
 def _own_shares(records: Records, names: list[str], partition: Partition) -> ClassModel:

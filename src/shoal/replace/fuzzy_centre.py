@@ -45,6 +45,15 @@ def _centres(partition: Partition) -> Mapping[str, NDArray[Any]]:
     if isinstance(model, Centres):
         return model.columns
     parts = list(model.values()) if isinstance(model, dict) else []
-    if not parts or not all(isinstance(part, Centres) for part in parts):
-        return {}
-    return {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
+    fitted = [part.columns for part in parts if isinstance(part, Centres)]
+    names = dict.fromkeys(name for columns in fitted for name in columns)
+    return {name: np.concatenate([_of_part(part, name, fitted) for part in parts]) for name in names}
+
+
+def _of_part(part: Centres | None, name: str, fitted: Sequence[Mapping[str, NDArray[Any]]]) -> NDArray[Any]:
+    """A column's centres in a part; missing if its records lack the column. A part without centres is one group."""
+    if part is not None and name in part.columns:
+        return part.columns[name]
+    groups = 1 if part is None else len(next(iter(part.columns.values())))
+    numbers = next(columns[name] for columns in fitted if name in columns).dtype.kind == "f"
+    return np.full(groups, np.nan) if numbers else np.full(groups, -1, dtype=np.int32)

@@ -27,7 +27,7 @@ class IPSO(Synthesiser):
     ----------
     given
         Names of the kept columns Y; by default the continuous quasi-identifiers and confidential columns that are
-        not replaced.
+        not replaced. Their missing cells count as the mean of the known ones.
     small
         The residuals of a group of s records live in d = s - 1 - rank Y dimensions. With d = 0 a group comes out as
         it went in, with d = 1 it does so half the time. A group with d < max(L + 1, 3), for L replaced columns, makes

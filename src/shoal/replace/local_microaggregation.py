@@ -8,8 +8,9 @@ import numpy as np
 from shoal.kernels.partition import mdav
 from shoal.replace.base import Replacement
 from shoal.replace.centroid import Centroid
-from shoal.table.prelude import Generator, Partition, Progress, Records, StepResult, tracked
-from shoal.vocabulary.prelude import Count, Figure, Ge, ParameterError, method, plural
+from shoal.table.equal_rows import patterns
+from shoal.table.prelude import Floats, Generator, Ints, Partition, Progress, Records, StepResult, tracked
+from shoal.vocabulary.prelude import Count, DataError, Figure, Ge, ParameterError, method, plural
 
 
 @method(
@@ -23,6 +24,7 @@ class LocalMicroaggregation(Replacement):
 
     No small group reaches across two groups of the step's partition, which says what belongs together (a mixture, say,
     or groups formed `by` other columns). The replaced columns are shared by k records or more.
+    Records that lack the same columns are divided among themselves, by the others.
 
     Parameters
     ----------
@@ -35,7 +37,6 @@ class LocalMicroaggregation(Replacement):
     def apply(
         self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
-        records.complete(columns, self.method_name)
         if short := int((partition.sizes < self.k).sum()):
             raise ParameterError(
                 f"local-microaggregation: k must be at most {partition.k}, the size of the smallest group; got "
@@ -44,9 +45,11 @@ class LocalMicroaggregation(Replacement):
             )
         x = records.matrix(columns)
         labels, count = np.empty(len(records), dtype=np.int32), 0
-        for rows in tracked(list(partition.members()), progress):
-            labels[rows] = mdav(x[rows], self.k) + count
-            count = int(labels[rows].max()) + 1
+        for members in tracked(list(partition.members()), progress):
+            for lacking, own in patterns(np.isnan(x[members])):
+                rows = members[own]
+                labels[rows] = self._divided(x[rows][:, ~lacking]) + count
+                count = int(labels[rows].max()) + 1
         small = Partition(labels=labels)
         change = Centroid().apply(records, columns, small, rng)
         return StepResult(
@@ -56,6 +59,17 @@ class LocalMicroaggregation(Replacement):
                 "groups divided": Count(n=partition.n_groups, unit="groups"),
                 "small groups": Count(n=small.n_groups, unit="groups"),
                 "smallest of them": Count(n=small.k),
-                "information loss in percent, of the small groups": Figure(value=small.information_loss(x)),
+                "information loss in percent, of the small groups": Figure(
+                    value=small.information_loss(np.nan_to_num(x))
+                ),
             },
         )
+
+    def _divided(self, x: Floats) -> Ints:
+        """Small groups of records of a group that know the same columns, standardised."""
+        if len(x) < self.k:
+            raise DataError(
+                f"local-microaggregation: {plural(len(x), 'record')} of a group lack columns that all others know, "
+                f"fewer than k = {self.k}. Set missing: drop or impute for columns with missing values, or lower k."
+            )
+        return mdav(x, self.k) if x.shape[1] else np.zeros(len(x), dtype=np.int32)

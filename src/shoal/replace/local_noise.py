@@ -23,7 +23,7 @@ class LocalNoise(Replacement):
 
     As the mask `noise`, for each group by itself: where groups are tight, noise is small, and what differs between
     groups is not blurred. Every record keeps a part of its own values, so nobody is hidden among the others of the
-    group by it: no k-anonymity of any kind follows, and linkage is measured.
+    group by it: no k-anonymity of any kind follows, and linkage is measured. Missing cells stay missing, as in `noise`.
 
     Parameters
     ----------
@@ -48,7 +48,6 @@ class LocalNoise(Replacement):
     def apply(
         self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
-        records.complete(columns, self.method_name)
         if coded := [name for name in columns if not records[name].continuous]:
             raise DataError(
                 f"Column '{coded[0]}' is {records[coded[0]].level}; local-noise needs columns that are continuous. "
@@ -58,7 +57,7 @@ class LocalNoise(Replacement):
         new = x.copy()
         law = Law(kind=self.kind, variance=self.variance, exact=self.exact, where="group")
         for rows in tracked(list(partition.members()), progress) if x.size else ():
-            new[rows] = law.masked(x[rows], rng)
+            new[rows] = law.of_known_cells(x[rows], records.rows[rows], columns, rng)
         facts = {"groups": Count(n=partition.n_groups, unit="groups")}
         kept = account(x, new, np.empty((len(x), 0)), partition, columns) if x.size else {}
         return StepResult(records=records.with_raw(columns, new), facts={**facts, **kept})

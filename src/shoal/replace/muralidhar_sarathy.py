@@ -11,7 +11,7 @@ from shoal.kernels.tall import cross, times
 from shoal.replace._residuals.rotation import NEGLIGIBLE, Split, least_dimensions_beside, random_frame, span
 from shoal.replace.synthesis import Synthesiser, kept
 from shoal.table.prelude import Floats, Generator, Longs, Partition, Progress, Records, StepResult
-from shoal.vocabulary.prelude import Columns, Figure, OfPlan, ParameterError, Setting, method
+from shoal.vocabulary.prelude import Columns, DataError, Figure, OfPlan, ParameterError, Setting, method, quoted
 
 Alpha = float | tuple[float, ...] | tuple[tuple[float, ...], ...]
 
@@ -31,7 +31,8 @@ class MuralidharSarathy(Synthesiser):
     x' = gamma + x alpha' + y beta' + e with beta' = Syy^-1 Syx (I - alpha') and gamma such that means are kept;
     the noise has the covariance See = R - alpha R alpha', R = Sxx - Sxy Syy^-1 Syx, and is orthogonal to 1, X and
     Y. Means, the covariance matrix of X and its covariances with Y are then exact. The method takes the whole table:
-    use it with the partition `whole`. In smaller groups it does the same inside every group.
+    use it with the partition `whole`. In smaller groups it does the same inside every group. Missing cells stay
+    missing; columns that are not missing together need a step each.
 
     Parameters
     ----------
@@ -60,7 +61,13 @@ class MuralidharSarathy(Synthesiser):
     def apply(
         self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
-        records.complete(columns, self.method_name)
+        gaps = np.isnan(records.raw(columns))
+        if (gaps.any(axis=1) != gaps.all(axis=1)).any():
+            lacking = [name for name in columns if not records[name].complete]
+            raise DataError(
+                f"{quoted(lacking)}: cells are missing where others of the step's columns are known, so that these "
+                f"have no shares. Give each column a step of its own, or set missing: impute or drop for them."
+            )
         width = len(columns)
         share = _Share(matrix=_matrix(self.alpha, width), clip=self.clip, dropped=[])
         given = kept(records, columns, self.given, self.method_name)

@@ -60,9 +60,8 @@ class Synthesiser(Replacement):
     ) -> StepResult:
         """Replace columns by draws; `needs` gives the least dimension of a group's residuals of so many columns."""
         name = self.method_name
-        records.complete(given, name)
         names = [column for column in names if not records[column].missing.all()]
-        x, y = records.raw(names), records.raw(given)
+        x, y = records.raw(names), np.column_stack([np.empty((len(records), 0)), *map(_at_mean, records.raw(given).T)])
         if not len(x) or not names:
             return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
         least = 0 if self.small == "allow" else partition.k
@@ -115,6 +114,12 @@ class MomentDraw(Synthesiser):
     ) -> StepResult:
         draw, exact = self.draw(partition)
         return self._synthesise(records, columns, partition, (), draw, rng, progress, exact=exact)
+
+
+def _at_mean(column: Floats) -> Floats:
+    """A kept column with its missing cells at the mean of the known ones; one without any is constant."""
+    known = ~np.isnan(column)
+    return np.where(known, column, column[known].mean() if known.any() else 0.0)
 
 
 def kept(records: Records, columns: Sequence[str], given: tuple[str, ...] | None, name: str) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from shoal.report.headlines import (
     limits_on,
     main_measure,
     measured,
+    proved_only,
 )
 from shoal.report.unchanged import accepted_columns, left_unchanged, most_singled_out, unchanged_columns
 
@@ -134,7 +135,10 @@ def _of_intruders(content: EvidenceFile) -> list[str]:
 def _lost(content: EvidenceFile) -> list[str]:
     """The loss that stands at the head in its measure's sentence, and the columns that lost most."""
     measure = main_measure(content, "utility")
-    lines = [measure["sentence"]] if measure and measure["sentence"] else []
+    if (limited := proved_only(content, "utility")) is not None:
+        lines = [f"The limit on the loss is kept ({limited['requirement']}); the exact figure is private."]
+    else:
+        lines = [measure["sentence"]] if measure and measure["sentence"] else []
     columns = became(content, measure)
     single_valued = with_one_value(content)
     lost = sorted((c for c in columns if c.kept is not None and c.kept < 1), key=lambda c: c.kept or 0.0)

@@ -139,12 +139,19 @@ def _limit_of(content: EvidenceFile, measure: Figure) -> tuple[str, bool | None]
     return f"{word} {in_unit(stated[0]['required'], measure)}", all(v["holds"] for v in stated)
 
 
-def _proved_only(content: EvidenceFile, kind: MeasureKind, label: str) -> Headline | None:
-    """The headline where all limits on measures of a kind are known to hold, but their figures are private."""
+def proved_only(content: EvidenceFile, kind: MeasureKind) -> Requirement | None:
+    """The first limit on measures of a kind, where all are known to hold but their figures are private."""
     limits = limits_on(content, kind)
     if not limits or any(limited_by(content, v)[0]["value"] is not None or not v["holds"] for v in limits):
         return None
-    measure = limited_by(content, limits[0])[0]
+    return limits[0]
+
+
+def _proved_only(content: EvidenceFile, kind: MeasureKind, label: str) -> Headline | None:
+    """The headline for the first limit on measures of a kind, where all figures are private."""
+    if (limited := proved_only(content, kind)) is None:
+        return None
+    measure = limited_by(content, limited)[0]
     limit, kept = _limit_of(content, measure)
     private = "the figure itself is private"
     if counts_kept(measure):

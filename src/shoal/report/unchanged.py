@@ -61,9 +61,13 @@ def unchanged_columns(content: Unchanged) -> str:
         else []
     )
     clauses = [f"{name} alone {count:,}" for count, name in highest]
-    clauses.append(f"{f'all {len(names)} together' if len(names) > 1 else 'alone'} {whole['alone']:,}")
+    clauses.append(f"{_together(len(names))} {whole['alone']:,}")
     clauses[0] += of
     return f"{leaves} {it} {verb} records out: {', '.join(clauses)}; beside the quasi-identifiers {whole[BESIDE]:,}."
+
+
+def _together(count: int) -> str:
+    return {1: "alone", 2: "both together"}.get(count, f"all {count} together")
 
 
 def most_singled_out(content: EvidenceFile) -> str:

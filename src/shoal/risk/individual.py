@@ -1,6 +1,6 @@
 """Individual risk of re-identification in a sample (Benedetti & Franconi 1998)."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -84,18 +84,23 @@ class IndividualRisk(LookalikeRisk):
     ----------
     threshold
         Records whose risk exceeds this are counted.
+    figure
+        The figure that a requirement bounds: the `average` risk of a record, or the `highest`. A step `{mask: suppress,
+        requirements: [{risk: individual-risk, figure: highest, at most: 0.1}]}` blanks cells of the records whose risk
+        is above 0.1.
     """
 
     question = "linkability"
     prominence = 40
 
     threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.1
+    figure: Literal["average", "highest"] = "average"
 
     def of(self, alike: Lookalikes) -> Finding:
         risk = individual_risk(alike.sizes, alike.sizes / alike.population)
         above = alike.share(risk > self.threshold)
         return self.finding(
-            alike.mean(risk),
+            float(risk.max()) if self.figure == "highest" else alike.mean(risk),
             f"{in_full(alike.total(risk))} of {alike.count:,} records are expected to be re-identified through the "
             f"population; the highest risk of a record is {in_digits(risk.max(), 3)}.",
             facts=of_release(

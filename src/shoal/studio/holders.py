@@ -23,6 +23,7 @@ from shoal.plan.lines import plain
 from shoal.release import NotProved, WholeRelease
 from shoal.release.directory import check_free, check_writable
 from shoal.release.evidence_file import private_evidence, private_figure, public_evidence
+from shoal.release.refusal import Unanswered
 from shoal.release.review import Approved, Review, approval_of
 from shoal.report.decision import decision
 from shoal.report.page import page
@@ -210,6 +211,7 @@ class Runner(ParcelHolder):
             "records": content["records"],
             "refusal": "",
             "advice": [],
+            "unanswered": {},
             "seed": str(seed),
         }
         self._pack(release)
@@ -255,6 +257,7 @@ def _refused(evidence: Evidence, refusal: Refused) -> RunResult:
         "records": 0,
         "refusal": str(refusal),
         "advice": [asdict(advice) for advice in refusal.advice] if isinstance(refusal, NotProved) else [],
+        "unanswered": refusal.reasons if isinstance(refusal, Unanswered) else {},
         "seed": "",
     }
 

@@ -75,7 +75,10 @@ class Job:
 
 
 class RunResult(Comparable):
-    """The result of a plan that was carried out; of a refused one `refusal` and `advice`."""
+    """The result of a plan that was carried out.
+
+    Of a refused one `refusal` and `advice`, and in `unanswered` the columns that it may accept, each with a reason.
+    """
 
     steps: list[Step]
     private: Private | None
@@ -83,6 +86,7 @@ class RunResult(Comparable):
     refusal: str
     seed: str
     advice: Sequence[Mapping[str, object]]
+    unanswered: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

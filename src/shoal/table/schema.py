@@ -21,7 +21,7 @@ from shoal.vocabulary.registry import Spec
 
 Role = Literal["identifier", "quasi-identifier", "confidential", "other", "weight", "person", "household", "stratum"]
 Level = Literal["continuous", "ordinal", "nominal"]
-Scale = Literal["sd", "range", "mad", "rank", "none"]
+Scale = Literal["sd", "range", "mad", "rank", "log", "none"]
 Missing = Literal["refuse", "drop", "impute", "category", "keep"]
 
 Policy = Literal["refuse", "report", "repair"]
@@ -68,7 +68,7 @@ class Column(BaseModel):
         other or identifier).
     scale
         How distances standardise a continuous column: by mean and n-1 standard deviation (`sd`), `range`,
-        median absolute deviation (`mad`), `rank`, or `none`.
+        median absolute deviation (`mad`), `rank`, the logarithms of positive numbers (`log`), or `none`.
     weight
         Factor of the column's squared distance in mixed records.
     decimals

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shoal.kernels.arrays import Floats
+from shoal.kernels.elementary import log
 from shoal.table.schema import Scale
 from shoal.vocabulary.errors import DataError, plural
 
@@ -38,6 +39,15 @@ def check_magnitude(values: Floats, name: str) -> None:
         )
 
 
+def check_positive(values: Floats, name: str, user: str) -> None:
+    """Refuse a column with numbers that have no logarithm; `user` is what needs them, and comes before "needs"."""
+    if count := int((values <= 0).sum()):
+        raise DataError(
+            f"Column '{name}' has {plural(count, 'number')} of 0 or less; {user} needs positive ones. Choose another, "
+            f"or leave out such records before."
+        )
+
+
 def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:
     """The function that maps a continuous column to its standardised scale; a constant column maps to 0.
 
@@ -47,6 +57,10 @@ def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:
     present = values[~np.isnan(values)]
     if scale == "none" or not len(present):
         return lambda x: x.astype(np.float64)
+    if scale == "log":
+        low = float(present.min())  # released values may lie below all that there were
+        of_logs = standardiser(log(present), "sd")
+        return lambda x: of_logs(log(np.maximum(x, low)))
     if scale == "rank":
         ordered = np.sort(present)
         return lambda x: (

@@ -21,7 +21,7 @@ from shoal.kernels.arrays import Bools, Floats, Ints, Longs, floats, ints
 from shoal.kernels.classes import classes
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.schema import Level, Role, Scale
-from shoal.table.standardisation import standardiser
+from shoal.table.standardisation import check_positive, standardiser
 from shoal.table.whole_column import WholeColumn
 from shoal.vocabulary.errors import WidthError, plural
 
@@ -168,6 +168,8 @@ class Variable:
         check_memory(self, max(len(self), len(self.categories)), self.width)
         if self.continuous:
             root = np.sqrt(self.weight)
+            if self.scale == "log":
+                check_positive(self.values, self.name, "scale: log")
             to_scale = standardiser(self.values, self.scale) if self.whole is None else self.whole.standardised
             return lambda other: root * to_scale(other.values)[:, None]
 

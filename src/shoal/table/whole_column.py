@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.elementary import log
 from shoal.table.schema import Scale
 from shoal.table.standardisation import MAD_TO_SD
 
@@ -28,20 +29,24 @@ class WholeColumn:
     values: NDArray[Any] | None = None
     counts: Longs | None = None  # Shape (m,); number of records with each
     missing: int = 0  # Records without a value
+    logs_from: float | None = None  # The least of the values, if numbers are standardised by their logarithms
     ranked: bool = False  # True if numbers are standardised by their ranks among the values, which were counted
 
     def scaled(self, scale: Scale) -> "WholeColumn":
-        """The same, whose values were counted, standardised by their ranks or their median absolute deviation."""
+        """The same, whose values were counted, standardised by their ranks, logarithms or median absolute deviation."""
         if scale == "rank" or self.values is None or self.counts is None:
             return replace(self, ranked=True)
+        if scale == "log" and len(self.values) and self.values[0] > 0:
+            logs = log(self.values)
+            mean = float(np.average(logs, weights=self.counts))
+            return replace(self, centre=mean, spread=_deviation(logs, mean, self.counts), logs_from=self.values[0])
         middle = _median(self.values, self.counts)
         apart = np.abs(self.values - middle)
         order = np.argsort(apart)
         mean = float(np.average(self.values, weights=self.counts))
         spread = MAD_TO_SD * _median(apart[order], self.counts[order])
         if not spread:
-            squares = float((self.counts * (self.values - mean) ** 2).sum())
-            spread = float(np.sqrt(squares / max(int(self.counts.sum()) - 1, 1)))
+            spread = _deviation(self.values, mean, self.counts)
         return replace(self, centre=mean, spread=spread)
 
     def standardised(self, x: Floats) -> Floats:
@@ -50,6 +55,8 @@ class WholeColumn:
             below = np.append(0, np.cumsum(self.counts))
             left, right = (below[np.searchsorted(self.values, x, side)] for side in ("left", "right"))
             return np.asarray((left + right - 1) / (2.0 * max(int(below[-1]) - 1, 1)))
+        if self.logs_from is not None:
+            x = log(np.maximum(x, self.logs_from))
         return np.asarray((x - self.centre) / self.spread) if self.spread > 0 else np.zeros(len(x))
 
     @property
@@ -75,6 +82,12 @@ class WholeColumn:
         if len(values) and not np.array_equal(self.values[there], values, equal_nan=values.dtype.kind == "f"):
             raise ValueError("A part holds a value that the whole column does not have.")
         return self.values, place, self.counts
+
+
+def _deviation(values: NDArray[Any], mean: float, counts: Longs) -> float:
+    """The n-1 standard deviation of counted values."""
+    squares = float((counts * (values - mean) ** 2).sum())
+    return float(np.sqrt(squares / max(int(counts.sum()) - 1, 1)))
 
 
 def _median(values: Floats, counts: Longs) -> float:

@@ -71,6 +71,11 @@ def as_known(value: float, interval: Interval | None = None) -> str:
     return f"{value:.{interval.decimals}f}"
 
 
+RANGE = "of the range of a released column"
+SQUARED_RANGE = "of the squared range of a released column"
+"""Units of changes that are counted in the range of released values."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
     """A bound on a figure: at most `at_most`, or at least `at_least`; one of the two is given.

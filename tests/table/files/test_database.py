@@ -22,7 +22,7 @@ columns: {age: quasi-identifier, town: quasi-identifier, income: confidential}
 steps: [{partition: mdav, k: 3}]
 requirements: [{privacy: k-anonymity, k: 3}]
 """
-ROWS = [(20 + i, "nm"[i % 2], 1000.25 * i) for i in range(12)]
+ROWS = [(20 + i, "nm"[i % 2], 1000.25 * (5 * i % 12)) for i in range(12)]
 TABLE = "CREATE TABLE people (age integer, town text, income numeric(12, 2))"
 
 
@@ -62,7 +62,7 @@ def test_a_release_from_a_database(
     arguments = ("--query", "SELECT * FROM people", "--plan", "plan.yaml", "--out", "out")
     assert run(monkeypatch, "protect", sqlite, *arguments) == 0
     released = pl.read_csv("out/release/data.csv")
-    assert sorted(released["income"]) == [income for _, _, income in ROWS]
+    assert sorted(released["income"]) == sorted(income for _, _, income in ROWS)
     assert '"query": "SELECT * FROM people"' in Path("out/private/record.json").read_text()
     assert "people" not in Path("out/release/evidence.json").read_text()
     assert run(monkeypatch, "init", sqlite, "--query", "people") == 0

@@ -71,6 +71,13 @@ class TClose(RequirementPartitioner):
         reached = {"t, to a natural set": float(np.ceil(distances.max() * 1e6) / 1e6)}
         return replace(part, facts={**part.facts, **of_original(reached)})
 
+    def _kinds(
+        self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress, where: str
+    ) -> Partition:
+        if self.n is not None:
+            records.complete(columns, f"{self.method_name} with n")
+        return super()._kinds(records, columns, rng, progress, where)
+
     def _by_stratum(
         self, records: Records, columns: Sequence[str], strata: Longs, rng: Generator, progress: Progress
     ) -> Partition:

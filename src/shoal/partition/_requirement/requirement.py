@@ -19,7 +19,7 @@ from shoal.kernels.requirement import RequirementCheck, emd, merge_groups
 from shoal.kernels.search.neighbours import candidates
 from shoal.partition.base import Partitioner, in_turn
 from shoal.table.confidential_bins import Bins
-from shoal.table.equal_rows import rows_by_number
+from shoal.table.equal_rows import patterns
 from shoal.table.prelude import Floats, Generator, Ints, Longs, Partition, Progress, Records, ints
 from shoal.vocabulary.prelude import ByLabel, Count, DataError, Facts, Nested, OfPlan, Refused, of_original
 
@@ -104,6 +104,7 @@ class RequirementPartitioner(Partitioner):
     """A partition method whose groups satisfy a requirement; subclasses say which, and how they go about it."""
 
     compares_confidential = True
+    by_known_columns = True
     by_household = False  # a household has no single confidential value
 
     @abstractmethod
@@ -132,15 +133,54 @@ class RequirementPartitioner(Partitioner):
             return super()._by_stratum(records, columns, strata, rng, progress)  # which says that it cannot
         for number, size in enumerate(np.bincount(strata)):
             self._check_size(int(size), f"stratum {number + 1}", "record")
+        part = self._in_pieces("stratum", records, columns, strata, rng, progress)
+        return replace(part, facts={"strata": Nested(part.facts), **of_original(self._reached(records, part))})
+
+    def _kinds(
+        self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress, where: str
+    ) -> Partition:
+        if records.complete_in(columns):
+            return super()._kinds(records, columns, rng, progress, where)
+        one = np.zeros(len(records), dtype=np.int64)
+        part = self._in_pieces("columns missing together,", records, columns, one, rng, progress)
+        return replace(part, facts={**part.facts, **of_original(self._reached(records, part))})
+
+    def _in_pieces(
+        self, title: str, records: Records, columns: Sequence[str], strata: Longs, rng: Generator, progress: Progress
+    ) -> Partition:
+        """Groups inside each stratum and, in it, of records that lack the same columns, held to the whole table."""
+        kinds = patterns(np.column_stack([strata, *(records[name].missing for name in columns)]))
+        pieces = sorted(kinds, key=lambda kind: kind[0].tolist())
+        for (number, *lacking), rows in pieces:
+            if len(rows) < self.smallest:
+                short = [name for name, lacked in zip(columns, lacking) if lacked]
+                raise self._too_few(len(rows), short, f"stratum {number + 1}" if strata.any() else "the table")
         required = self._required_of(records)
         self._check_reachable(required, strata)
+        apart = np.empty(len(records), dtype=np.int64)
+        for number, (_, rows) in enumerate(pieces):
+            apart[rows] = number
+        if not records.complete_in(columns) and required.unmet(apart):
+            raise self._too_unlike(required, apart)
 
-        def stratum(_: int, rows: Longs, share: Progress) -> Partition:
-            return self.settled(records.take(rows), columns, required.take(rows), rng, share)
+        def piece(number: int, rows: Longs, share: Progress) -> Partition:
+            present = [name for name, lacked in zip(columns, pieces[number][0][1:]) if not lacked]
+            if not present:
+                return Partition(labels=np.zeros(len(rows), dtype=np.int32))
+            return self.settled(records.take(rows), present, required.take(rows), rng, share)
 
-        part = in_turn("stratum", rows_by_number(strata), stratum, progress)
-        reached = of_original(self.achieved(required, part.labels))
-        return replace(part, facts={"strata": Nested(part.facts), **reached})
+        return in_turn(title, [rows for _, rows in pieces], piece, progress)
+
+    def _reached(self, records: Records, part: Partition) -> ByLabel:
+        return self.achieved(self._required_of(records), part.labels)
+
+    def _too_unlike(self, required: GroupRequirement, apart: Longs) -> Refused:
+        reached = " and ".join(f"{name} {value:.10g}" for name, value in self.achieved(required, apart).items())
+        return Refused(
+            f"{self.method_name} groups records by themselves that lack the same columns, and some of these do not "
+            f"satisfy the requirement even as one group ({reached}). Set missing: drop or impute for columns with "
+            f"missing values (category for nominal ones), form groups without them (by: ...), or relax the requirement."
+        )
 
     def _required_of(self, records: Records) -> GroupRequirement:
         if not records.confidential:

@@ -15,18 +15,19 @@ The covariances hold in expectation; exactly, to rounding, where the noise is dr
 to the constant, and given exactly the covariance it should have.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from shoal.kernels import linear, tall
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.draws import Draws, standard_normal
 from shoal.kernels.elementary import exp, log1p, normal_cdf, normal_quantile
 from shoal.replace._residuals.rotation import least_dimensions_beside
 from shoal.table.joint_moments import JointMoments
-from shoal.vocabulary.errors import DataError, ParameterError
+from shoal.vocabulary.errors import DataError, ParameterError, quoted
 
 Kind = Literal["uncorrelated", "correlated", "kim", "sullivan", "multiplicative", "orthogonal"]
 
@@ -68,6 +69,17 @@ class Law:
                 return np.asarray(x * exp(np.sqrt(spread) * standard_normal(rng, x.shape) - spread / 2))
             case "orthogonal":
                 return self._rotated(x, 1 - c / 2, rng)
+
+    def of_known_cells(self, x: Floats, numbers: Longs, columns: Sequence[str], rng: Draws) -> Floats:
+        """Records of shape (n, d), masked together; a missing cell, NaN, stays one. `numbers`: those of the records."""
+        masked, some = x.copy(), np.asarray(~np.isnan(x).all(axis=1))
+        if not some.any():
+            return masked
+        known = x[some]
+        refuse_gaps(known, columns, self.kind, exact=self.exact)
+        whole = JointMoments.by_chunk(known, numbers[some]) if np.isnan(known).any() else None
+        masked[some] = self.masked(known, rng, whole)
+        return masked
 
     def _noise(self, x: Floats, covariance: Floats, rng: Draws) -> Floats:
         root = _root(covariance)
@@ -122,6 +134,18 @@ class Law:
         u, singular, v, _ = tall.principal((x - centre)[None], RANK_TOLERANCE)
         turned = cosine * u[0] + np.sqrt(1 - cosine**2) * self._orthonormal_to(x - centre, x.shape[1], rng)
         return np.asarray(centre + _times(turned * singular[0], v[0]))
+
+
+def refuse_gaps(x: Floats, columns: Sequence[str], kind: str, *, exact: bool) -> None:
+    """Refuse missing cells where the law of the noise is one of complete records."""
+    gaps: Bools = np.isnan(x)
+    if (exact or kind in ("sullivan", "orthogonal")) and gaps.any():
+        lacking = [name for j, name in enumerate(columns) if gaps[:, j].any()]
+        raise DataError(
+            f"{quoted(lacking)}: cells are missing where others of the step's columns are known, so that noise of "
+            f"the kind {kind}{', exact,' * exact} is not defined. Give each column a step of its own, or "
+            f"take the kind kim, with exact: false."
+        )
 
 
 def check_size_of_turn(kind: str, variance: float, name: str) -> None:

@@ -2,7 +2,7 @@
 import { useEffect, useState } from './vendor/preact-hooks.js';
 import { Distribution } from './chart.js';
 import { Bar, RunChoice, Rows, html, number, useAnswer } from './parts.js';
-import { useStore } from './state.js';
+import { put, useStore } from './state.js';
 
 export function useResult(state) {
   const latest = state.runs.at(-1)?.number ?? null;
@@ -52,7 +52,20 @@ function Verdict({ result }) {
   const failed = result.requirements.filter((v) => !v.holds);
   return html`<div class="verdict fails" role="status"><strong>Refused: nothing is released</strong><p>${failed.map((v) => `${v.requirement} does not hold: ${v.sentence}`).join(' ') || result.refusal}</p>
     ${result.advice?.length > 0 && html`<p><strong>What would help</strong></p><ul>${result.advice.map((a) => html`<li>${a.requirement}: ${a.remedy} ${a.effect}</li>`)}</ul>`}
+    <${Unanswered} of=${result.unanswered ?? {}} />
     ${failed.length > 0 && html`<p>Strengthen a step, or ask for less: change the plan under Steps and run it again.</p>`}</div>`;
+}
+
+// One button a column that nobody answers for; the answer is an entry of the plan like any other, and can be undone.
+function Unanswered({ of }) {
+  const { state } = useStore();
+  const answered = state.tree.accept ?? [];
+  const open = Object.entries(of).filter(([name]) => !answered.includes(name));
+  if (!Object.keys(of).length) return null;
+  if (!open.length) return html`<p>The plan now answers for these columns. Run it again.</p>`;
+  const accept = (name) => (answered.length ? put(['accept', answered.length], name, `accept ${name}`) : put(['accept'], [name], `accept ${name}`));
+  return html`<p><strong>If nobody outside can know these columns, answer for them in the plan</strong></p>
+    <div class="answers">${open.map(([name, clause]) => html`<button key=${name} onClick=${() => accept(name)}>Accept <code>${name}</code>, which ${clause}</button>`)}</div>`;
 }
 
 const scale = (m, value) => (m.limits[1] === null || m.limits[1] === undefined ? null : (value - m.limits[0]) / (m.limits[1] - m.limits[0]));

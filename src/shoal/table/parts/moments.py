@@ -21,7 +21,7 @@ from shoal.vocabulary.errors import Refused
 
 COUNT = "shoal: count"
 
-OF_ALL_VALUES = ("mad", "rank")
+OF_ALL_VALUES = ("mad", "rank", "log")
 """Standardisations that means, variances and ends of columns are not enough for."""
 
 BYTES_A_CELL = 160
