@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from shoal.judges.evidence import Verdict
-from shoal.ledger.entry import Entry
-from shoal.ledger.proof import holdings, verdicts_over
+from shoal.ledger.entry import Entry, Numbers
+from shoal.ledger.proof import holdings, in_few_values, verdicts_over, with_other_values
 from shoal.ledger.store import Ledger, Row
 from shoal.plan.sections import LedgerRules
 from shoal.release import Account, require
@@ -41,6 +43,11 @@ class Pending:
     k: int
 
     @property
+    def _ledger(self) -> Ledger:
+        """The ledger of the earlier releases, which is empty where there are none."""
+        return Ledger(Path()) if self.earlier is None else self.earlier
+
+    @property
     def rows(self) -> list[Row]:
         """The earlier releases that count now."""
         return [] if self.earlier is None else self.earlier.counted()
@@ -49,6 +56,19 @@ class Pending:
     def verdicts(self) -> tuple[Verdict, ...]:
         """Verdicts on the release beside the earlier ones."""
         return self._judged(self.rows)
+
+    @property
+    def breaking_m_invariance(self) -> Numbers:
+        """Persons in classes that lack m values, or have other ones than a class of one of its persons had before."""
+        persons = np.zeros(len(self.entry.persons), dtype=bool)
+        if self.rules.m is not None:
+            persons |= in_few_values(self.entry, self.rules.m)
+        parties = holdings(self.rows, self.entry.audience, self.rules.collude)
+        for other in map(self._ledger.entry, sorted({row.number for party in parties for row in party})):
+            if other.signatures.keys() >= self.entry.signatures.keys():
+                persons |= with_other_values(other, self.entry)
+        broken = np.unique(self.entry.groups[persons])
+        return self.entry.persons[np.isin(self.entry.groups, broken)]
 
     def record(self, folder: Path, account: Account) -> None:
         """Enter the release whose two folders lie in a folder.
@@ -70,7 +90,5 @@ class Pending:
         require(list(self._judged(self.rows)))
 
     def _judged(self, rows: Sequence[Row]) -> tuple[Verdict, ...]:
-        if self.earlier is None:
-            return tuple(verdicts_over(Ledger(Path()), [], self.entry, self.rules, self.k))
         parties = holdings(rows, self.entry.audience, self.rules.collude)
-        return tuple(v for p in parties for v in verdicts_over(self.earlier, p, self.entry, self.rules, self.k))
+        return tuple(v for p in parties for v in verdicts_over(self._ledger, p, self.entry, self.rules, self.k))

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -43,7 +43,7 @@ from shoal.table.microdata import Microdata
 from shoal.table.missing_values import check_some, check_some_left
 from shoal.table.partition import Partition
 from shoal.table.records import Records
-from shoal.table.schema import UNITS, Schema, in_order_of
+from shoal.table.schema import UNITS, Schema, default_unit, in_order_of
 from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
 from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.progress import OnProgress
@@ -52,8 +52,19 @@ from shoal.vocabulary.registry import registered
 InBlocks = Callable[[int, PartitionStep, Records], StepResult]
 """Carries a step, by its number, out on records in blocks."""
 
-HoldBack = Callable[[Microdata, Course], Course]
-"""Changes the records after the last step by what earlier releases tell of them; given the original as well."""
+TOLD_ALIKE = "told alike by earlier releases"
+"""Name of a column, never released, with equal cells for persons of whom earlier releases tell the same."""
+
+
+class HoldBack(Protocol):
+    """Changes records, before the first step and after the last, by what earlier releases tell of their persons."""
+
+    def before_steps(self, original: Microdata, course: Course) -> Course:
+        """The records that take part, with the column `TOLD_ALIKE`."""
+
+    def after_steps(self, original: Microdata, course: Course) -> Course:
+        """The records with what would tell persons apart held back."""
+
 
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
 """Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
@@ -178,11 +189,12 @@ def carry_out(
     constraints = Constraints.parse(plan.constraints, before)
     check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
+    if hold_back is not None:
+        course = hold_back.before_steps(original, course)
     in_blocks = None if run is None else partial(formed_in_blocks, run(ready, entropy), original)
     course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks)
     if hold_back is not None:
-        course = hold_back(original, course)
-        check_some_left(len(course.records))
+        course = hold_back.after_steps(original, course)
     if loss := spent(result.facts for result in course.results):
         course = course.with_account("privacy loss", loss)
     course = concluded(course, before, ready, constraints, entropy)
@@ -256,11 +268,31 @@ def _after_step(
     number = len(course.results)
     if in_blocks is not None and isinstance(step, PartitionStep) and not needed_at_once(step, plan):
         result = in_blocks(number, step, course.records)
+    elif TOLD_ALIKE in course.records and _forms_groups_of_persons(step, plan):
+        result = _within_the_told_alike(step, course.records, plan, rng, tell)
     else:
         result = result_of(step, course.records, step.changes(plan.schema), plan, rng, tell)
     facts = facts_after(plan, result.facts, course.accounts)
     after = replace(course, records=result.records, results=(*course.results, result))
     return after.with_account(step.name, facts, step.changes(plan.schema), number)
+
+
+def _forms_groups_of_persons(step: Step, plan: Plan) -> bool:
+    """True if a step puts the quasi-identifiers of single records into groups."""
+    if not isinstance(step, PartitionStep) or step.method.one_group:
+        return False
+    of_records = (step.unit or default_unit(plan.schema.names)) == "record"
+    return of_records and bool({*step.changes(plan.schema)} & {*plan.schema.names("quasi-identifier")})
+
+
+def _within_the_told_alike(
+    step: Step, records: Records, plan: Plan, rng: np.random.Generator, tell: OnProgress
+) -> StepResult:
+    """A step whose groups do not mix persons of whom earlier releases tell different things; without facts on these."""
+    strata = records.with_variables(replace(records[TOLD_ALIKE], role="stratum"))
+    result = result_of(step, strata, step.changes(plan.schema), plan, rng, tell)
+    back = result.records.with_variables(replace(result.records[TOLD_ALIKE], role="identifier"))
+    return replace(result, records=back, facts={n: fact for n, fact in result.facts.items() if n != "strata"})
 
 
 def pair_of(
