@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -78,6 +79,22 @@ def test_a_withdrawn_release_counts_no_longer_and_stays(kept: Ledger, run: Run) 
     assert (status, "has no release 1 that could be withdrawn" in error) == (2, True)
     status, out, _ = run("ledger", "show", kept.path)
     assert (status, "never sent" in out, "age 3" in out) == (0, True, True)
+
+
+def test_a_ledger_takes_over_what_another_has(kept: Ledger, tmp_path: Path) -> None:
+    """Releases keep their time, withdrawals name the new numbers, and nothing is entered twice."""
+    one, two = (kept.copy_to(tmp_path / name) for name in ("one", "two"))
+    for ledger, title in ((one, "of one"), (two, "of two")):
+        ledger.append(replace(an_entry(kept.secret), about={**ABOUT, "title": title}), kept.secret, lambda: None)
+    two.append(replace(an_entry(kept.secret), about={**ABOUT, "title": "gone"}), kept.secret, lambda: None)
+    two.withdraw(4, "never sent")
+    for _ in range(2):
+        one.take_over(two)
+        titles = [row.about.get("title") for row in one.rows() if row.kind == "release"]
+        assert titles == [None, None, "of one", "of two", "gone"]
+        assert [row.number for row in one.counted()] == [1, 2, 3, 4]
+    assert one.rows()[3].about == two.rows()[2].about
+    assert one.faults() == two.faults() == []
 
 
 def test_rows_are_neither_changed_nor_removed(kept: Ledger) -> None:

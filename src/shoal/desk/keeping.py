@@ -1,10 +1,13 @@
 """Keeping of a ledger in a run: what is held back, and the entry that waits to be written."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -27,7 +30,7 @@ from shoal.table.variable import Variable
 from shoal.vocabulary.errors import DataError, ParameterError, PlanError, Refused
 from shoal.vocabulary.facts import losses, of_original
 
-IN_PARTS = "A ledger is kept only for a table that is held whole. Set exact: true, or take the section ledger out."
+AT_ONCE = "ledger: hold_back forms groups of the whole table at once. Set exact: true, or take hold_back out."
 
 ACCOUNT = "ledger: hold_back"
 """Title of the account of what is held back."""
@@ -53,7 +56,7 @@ class Keeping:
     withheld: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
 
     @classmethod
-    def of(cls, plan: Plan, ledger: str | Path | None, after: str | Path | None) -> "Keeping | None":
+    def of(cls, plan: Plan, ledger: str | Path | None, after: Sequence[str | Path]) -> "Keeping | None":
         """The ledger that a plan and a caller name; None for a plan without one.
 
         Raises
@@ -65,17 +68,15 @@ class Keeping:
         """
         rules = plan.ledger
         if rules is None:
-            if ledger is None and after is None:
+            if ledger is None and not after:
                 return None
             raise ParameterError("A ledger needs to know whose a record is. Add it to the plan: ledger: {key: COLUMN}.")
         if rules.hold_back and private_steps(plan):
             raise PlanError("ledger: hold_back looks at cells whose privacy loss nobody accounts for. Take it out.")
         file = Path(ledger) if ledger is not None else (plan.folder / rules.file if rules.file else None)
-        if file is not None and after is not None:
+        if file is not None and after:
             raise ParameterError("A ledger in a file has all earlier releases in it. Leave --after out.")
-        if after is not None and not (Path(after) / IN_PRIVATE).exists():
-            raise ParameterError(f"The release '{after}' has no ledger in its private folder. Name one that has.")
-        earlier = Ledger(file) if file else (Ledger(Path(after) / IN_PRIVATE) if after else None)
+        earlier = Ledger(file) if file else _in_private(after)
         if earlier is not None:
             earlier.check()
         secret = new_secret() if earlier is None else earlier.secret
@@ -98,13 +99,16 @@ class Keeping:
         if len(np.unique(persons)) < len(persons):
             raise DataError("ledger: hold_back needs one record a person, and the key repeats. Take it out.")
         there = np.flatnonzero(~np.isin(persons, self.withheld))
-        part = there[taking_part(self._history, persons[there], left[there], self.k_held)]
+        part = there[taking_part(self._history, persons[there], left[there], self.k_held, self.rules.newcomers)]
         facts = {
             "records withheld": int((~left).sum() - (~left[part]).sum()),
             "of these for m-invariance": int((np.isin(persons, self.withheld) & ~left).sum()),
             "records of persons who left": int(left[part].sum()),
         }
         _some_take_part(len(part))
+        taken = replace(course, records=records.take(part)).with_account(ACCOUNT, of_original(facts))
+        if not self._history.count:
+            return taken
         told = Variable(
             name=TOLD_ALIKE,
             role="identifier",
@@ -112,8 +116,7 @@ class Keeping:
             values=ints(sequences_of(self._history, persons[part])),
             categories=tuple(range(self._history.count + 1)),
         )
-        taken = replace(course, records=records.take(part).with_variables(told))
-        return taken.with_account(ACCOUNT, of_original(facts))
+        return replace(taken, records=taken.records.with_variables(told))
 
     def after_steps(self, original: Microdata, course: Course) -> Course:
         """The records with what would tell persons apart held back."""
@@ -200,6 +203,22 @@ class Keeping:
             }
         )
         return about
+
+
+def _in_private(after: Sequence[str | Path]) -> Ledger | None:
+    """The ledger in the private folder of a release; of several releases, a new one of all that theirs have."""
+    ledgers = [Ledger(Path(folder) / IN_PRIVATE) for folder in after]
+    if lacking := [folder for folder, own in zip(after, ledgers) if not own.path.exists()]:
+        raise ParameterError(f"The release '{lacking[0]}' has no ledger in its private folder. Name one that has.")
+    if len(ledgers) < 2:
+        return ledgers[0] if ledgers else None
+    folder = mkdtemp(prefix="shoal-")
+    joined = ledgers[0].copy_to(Path(folder) / IN_PRIVATE.name)
+    finalize(joined, rmtree, folder, ignore_errors=True)
+    for other in ledgers[1:]:
+        other.check()
+        joined.take_over(other)
+    return joined
 
 
 def _some_take_part(records: int) -> None:

@@ -53,10 +53,10 @@ def sequences_of(before: History, persons: Numbers) -> Longs:
     return sequence
 
 
-def taking_part(before: History, persons: Numbers, left: Bools, k: int) -> Bools:
+def taking_part(before: History, persons: Numbers, left: Bools, k: int, fewest: int = 1) -> Bools:
     """Shape (n,); True for records that a release may have: who left stays, or leaves, together with k.
 
-    `persons`, `left`: as in `changes_to_hold_back`.
+    `persons`, `left`: as in `changes_to_hold_back`; `fewest`: newcomers that come at once, if more than k.
     """
     sequence = sequences_of(before, persons)
     total = np.bincount(before.sequences, minlength=before.count)
@@ -64,7 +64,7 @@ def taking_part(before: History, persons: Numbers, left: Bools, k: int) -> Bools
     released &= ~_may_leave(sequence, left, total, k)
     released &= ~_withheld(persons, sequence, released, total, k)
     newcomers = released & (sequence == before.count)
-    return np.asarray(released & ~newcomers) if newcomers.sum() < k else released
+    return np.asarray(released & ~newcomers) if newcomers.sum() < max(k, fewest) else released
 
 
 def changes_to_hold_back(before: History, persons: Numbers, groups: Longs, left: Bools, k: int) -> HeldBack:

@@ -18,6 +18,9 @@ from shoal.table.files.checksums import sha256_of
 IN_PRIVATE = Path("private") / "releases.ledger"
 """Path of the ledger in the directory of a release, for a plan that names no file."""
 
+SEEN = "Only releases that the folders named in --after know of were looked at."
+"""Limit of a verdict by a ledger that lies in the private folders of releases."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pending:
@@ -91,4 +94,5 @@ class Pending:
 
     def _judged(self, rows: Sequence[Row]) -> tuple[Verdict, ...]:
         parties = holdings(rows, self.entry.audience, self.rules.collude)
-        return tuple(v for p in parties for v in verdicts_over(self._ledger, p, self.entry, self.rules, self.k))
+        verdicts = [v for p in parties for v in verdicts_over(self._ledger, p, self.entry, self.rules, self.k)]
+        return tuple(replace(v, sentence=f"{v.sentence} {SEEN}") if self.own_copy else v for v in verdicts)
