@@ -1,4 +1,4 @@
-"""A registry released month by month: whom an adversary finds in all files, and what is lost, with a ledger and without.
+"""A registry released month by month: whom an adversary finds in all files, and what is lost, alone and with a ledger.
 
 python bench/registry.py [months] [persons] [classes | averages]
 """
@@ -11,13 +11,14 @@ from typing import Any
 import polars as pl
 
 TESTS = Path(__file__).parents[1] / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "ledger")]
+sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(TESTS / "ledger"))
 
 import test_kept_groups as averages
 import test_releases_over_time as classes
-from waves import adversary, data, registry
 
 import shoal
+from waves import adversary, data, registry
 
 HELD = {"key": "person", "hold_back": True, "left": "left"}
 ALONE: dict[str, dict[str, Any]] = {
