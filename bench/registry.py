@@ -10,9 +10,8 @@ from typing import Any
 
 import polars as pl
 
-TESTS = Path(__file__).parents[1] / "tests"
-sys.path.insert(0, str(TESTS))
-sys.path.insert(0, str(TESTS / "ledger"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "ledger"))
 
 import test_kept_groups as averages
 import test_releases_over_time as classes
@@ -20,14 +19,14 @@ import test_releases_over_time as classes
 import shoal
 from waves import adversary, data, registry
 
-HELD = {"key": "person", "hold_back": True, "left": "left"}
+RULES = {"key": "person", "hold_back": True, "left": "left"}
 ALONE: dict[str, dict[str, Any]] = {
     "classes": {**classes.PLAN, "steps": [{"mask": "suppress", "k": 5}]},
     "averages": averages.ALONE,
 }
 KEPT: dict[str, dict[str, Any]] = {
-    "classes": {**classes.PLAN, "ledger": HELD},
-    "averages": {**averages.ALONE, "ledger": {**HELD, "newcomers": 30}},
+    "classes": {**classes.PLAN, "ledger": RULES},
+    "averages": {**averages.ALONE, "ledger": {**RULES, "newcomers": 30}},
 }
 NAMES = {"classes": ("cohort", "region"), "averages": averages.NAMES}
 
@@ -51,9 +50,15 @@ def main(months: int = 60, persons: int = 1000, kind: str = "classes") -> None:
             release = shoal.protect(table, KEPT[kind], kept[-1], seed=1, ledger=Path(place) / "registry.ledger")
             if month % 6 == 0 or month == months - 1:
                 lost = averages.loss if kind == "averages" else wrong
-                found = [(adversary(folders, NAMES[kind]), lost(folders[-1], table)) for folders in (alone, kept)]
+                figures = [(adversary(folders, NAMES[kind]), lost(folders[-1], table)) for folders in (alone, kept)]
                 print(
-                    month + 1, "alone", found[0], "with the ledger", found[1], averages.held_back(release), flush=True
+                    month + 1,
+                    "alone",
+                    figures[0],
+                    "with the ledger",
+                    figures[1],
+                    averages.price_of(release),
+                    flush=True,
                 )
 
 

@@ -49,7 +49,7 @@ def loss(folder: Path, table: pl.DataFrame) -> float:
     return 100 * float(np.mean(shares))
 
 
-def held_back(release: Any) -> dict[str, int]:
+def price_of(release: Any) -> dict[str, int]:
     (facts,) = (step.facts for step in release.account.steps if step.step == "ledger: hold_back")
     return {name: fact.private() for name, fact in facts.items()}
 
@@ -63,7 +63,7 @@ def test_averages_follow_groups_whose_members_stay(tmp_path: Path) -> None:
         kept.append(tmp_path / f"kept-{month}")
         shoal.protect(numbers.filter(pl.col("left").is_null()), ALONE, alone[-1], seed=1)
         release = shoal.protect(numbers, KEPT, kept[-1], seed=1, ledger=tmp_path / "l")
-        assert held_back(release)["records with the cells of others"] == 0
+        assert price_of(release)["records with the cells of others"] == 0
     assert np.mean(np.array(list(known_of(alone, NAMES).values())) < K) > 0.8
     assert min(known_of(kept, NAMES).values()) >= K
     assert loss(alone[-1], numbers) < 2
@@ -84,7 +84,7 @@ def test_newcomers_wait_for_others(tmp_path: Path) -> None:
     numbers = in_numbers(next(registry(1, 60, 5)), 0)
     for number, (persons, withheld) in enumerate(((50, 0), (59, 9), (60, 0))):
         release = shoal.protect(numbers[:persons], KEPT, tmp_path / str(number), seed=1, ledger=tmp_path / "l")
-        assert held_back(release)["records withheld"] == withheld
+        assert price_of(release)["records withheld"] == withheld
     with pytest.raises(Refused, match="hold_back withholds every record"):
         shoal.protect(numbers[:9], KEPT, tmp_path / "few", seed=1, ledger=tmp_path / "other")
 
@@ -96,14 +96,14 @@ def test_a_class_whose_values_change_is_withheld_for_m_invariance(tmp_path: Path
     with_m = {**KEPT, "ledger": {**KEPT["ledger"], "m": K}}
     shoal.protect(numbers, with_m, tmp_path / "1", seed=1, ledger=tmp_path / "l")
     release = shoal.protect(corrected, with_m, tmp_path / "2", seed=1, ledger=tmp_path / "l")
-    count = held_back(release)["of these for m-invariance"]
+    count = price_of(release)["of these for m-invariance"]
     assert K <= count < 2 * K
-    assert held_back(release)["records withheld"] == count
+    assert price_of(release)["records withheld"] == count
     first, second = (pl.read_csv(data(tmp_path / n)) for n in "12")
-    gone = set(first["pay"]) - set(second["pay"])
-    assert len(gone) == count
+    absent = set(first["pay"]) - set(second["pay"])
+    assert len(absent) == count
     sets = first.group_by("age", "distance").agg("pay")["pay"].to_list()
-    assert gone in [set(pays) for pays in sets]
+    assert absent in [set(pays) for pays in sets]
     assert "m-invariance" not in (tmp_path / "2" / "release" / "evidence.json").read_text().replace("5-invariance", "")
     with pytest.raises(Refused, match="are now in a class with other confidential values"):
         plan = {**with_m, "ledger": {"key": "person", "m": K}}

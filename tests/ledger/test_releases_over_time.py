@@ -145,10 +145,10 @@ def test_releases_made_beside_each_other_are_put_together(tmp_path: Path, classe
         release = shoal.protect(fewer, KEPT, folder, seed=1, after=first)
         assert release.evidence.verdicts[-1].sentence.endswith("folders named in --after know of were looked at.")
         assert adversary([first, folder])[1] == 0
-    found = adversary(folders)[1]
-    assert found == 10
+    small = adversary(folders)[1]
+    assert small == 10
     release = shoal.protect(table, KEPT, tmp_path / "C", seed=1, after=both)
-    assert f"but for {found} persons of whom earlier releases told as much" in release.evidence.verdicts[-1].sentence
+    assert f"but for {small} persons of whom earlier releases told as much" in release.evidence.verdicts[-1].sentence
     kept = Ledger(tmp_path / "C" / "private" / "releases.ledger")
     assert ([len(row.about["sha256"]) > 0 for row in kept.counted()], kept.faults()) == ([True] * 4, [])
     assert len(Ledger(both[0] / "private" / "releases.ledger").counted()) == 2

@@ -20,8 +20,9 @@ from shoal.ledger.proof import History, holdings
 from shoal.ledger.store import Ledger, new_secret
 from shoal.plan import PartitionStep, Plan
 from shoal.plan.sections import LedgerRules
-from shoal.run.carry_out import TOLD_ALIKE, Outcome, k_asked
+from shoal.run.carry_out import Outcome, k_asked
 from shoal.run.course import Course
+from shoal.run.one_step import SEQUENCE
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.json_text import as_json
 from shoal.table.microdata import Microdata
@@ -87,7 +88,7 @@ class Keeping:
         return self.rules.k or k_asked(self.plan)
 
     @cached_property
-    def k_held(self) -> int:
+    def k_together(self) -> int:
         """Fewest persons who stay together: enough for the groups of every step, too."""
         smallest = (int(step.method.smallest) for step in self.plan.steps if isinstance(step, PartitionStep))
         return max(self.k, *smallest, 0)
@@ -99,7 +100,7 @@ class Keeping:
         if len(np.unique(persons)) < len(persons):
             raise DataError("ledger: hold_back needs one record a person, and the key repeats. Take it out.")
         there = np.flatnonzero(~np.isin(persons, self.withheld))
-        part = there[taking_part(self._history, persons[there], left[there], self.k_held, self.rules.newcomers)]
+        part = there[taking_part(self._history, persons[there], left[there], self.k_together, self.rules.newcomers)]
         facts = {
             "records withheld": int((~left).sum() - (~left[part]).sum()),
             "of these for m-invariance": int((np.isin(persons, self.withheld) & ~left).sum()),
@@ -109,21 +110,21 @@ class Keeping:
         taken = replace(course, records=records.take(part)).with_account(ACCOUNT, of_original(facts))
         if not self._history.count:
             return taken
-        told = Variable(
-            name=TOLD_ALIKE,
+        sequences = Variable(
+            name=SEQUENCE,
             role="identifier",
             level="nominal",
             values=ints(sequences_of(self._history, persons[part])),
             categories=tuple(range(self._history.count + 1)),
         )
-        return replace(taken, records=taken.records.with_variables(told))
+        return replace(taken, records=taken.records.with_variables(sequences))
 
     def after_steps(self, original: Microdata, course: Course) -> Course:
         """The records with what would tell persons apart held back."""
-        records, names = course.records.without([TOLD_ALIKE]), self._names(course.records.quasi_identifiers)
+        records, names = course.records.without([SEQUENCE]), self._names(course.records.quasi_identifiers)
         persons, left = self._persons(original, records), self._left(original, records)
         groups = records.classes(names).ids
-        change = changes_to_hold_back(self._history, persons, groups, left, self.k_held)
+        change = changes_to_hold_back(self._history, persons, groups, left, self.k_together)
         _some_take_part(int(change.released.sum()))
         copied = records.take(change.source)
         changed = records.with_variables(*(copied[name] for name in names)).take(change.released)

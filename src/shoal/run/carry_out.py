@@ -32,7 +32,7 @@ from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
 from shoal.run.course import Course, concluded
-from shoal.run.one_step import facts_after, result_of
+from shoal.run.one_step import SEQUENCE, facts_after, forms_groups_of_persons, result_of, result_within_sequences
 from shoal.run.parts.admission import needed_at_once
 from shoal.run.parts.in_blocks import Runs, formed_in_blocks
 from shoal.run.privacy_spent import check_accounted, private_steps, spent
@@ -43,7 +43,7 @@ from shoal.table.microdata import Microdata
 from shoal.table.missing_values import check_some, check_some_left
 from shoal.table.partition import Partition
 from shoal.table.records import Records
-from shoal.table.schema import UNITS, Schema, default_unit, in_order_of
+from shoal.table.schema import UNITS, Schema, in_order_of
 from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
 from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.progress import OnProgress
@@ -52,15 +52,12 @@ from shoal.vocabulary.registry import registered
 InBlocks = Callable[[int, PartitionStep, Records], StepResult]
 """Carries a step, by its number, out on records in blocks."""
 
-TOLD_ALIKE = "told alike by earlier releases"
-"""Name of a column, never released, with equal cells for persons of whom earlier releases tell the same."""
-
 
 class HoldBack(Protocol):
     """Changes records, before the first step and after the last, by what earlier releases tell of their persons."""
 
     def before_steps(self, original: Microdata, course: Course) -> Course:
-        """The records that take part, with the column `TOLD_ALIKE`."""
+        """The records that take part, with the column `SEQUENCE`."""
 
     def after_steps(self, original: Microdata, course: Course) -> Course:
         """The records with what would tell persons apart held back."""
@@ -268,31 +265,13 @@ def _after_step(
     number = len(course.results)
     if in_blocks is not None and isinstance(step, PartitionStep) and not needed_at_once(step, plan):
         result = in_blocks(number, step, course.records)
-    elif TOLD_ALIKE in course.records and _forms_groups_of_persons(step, plan):
-        result = _within_the_told_alike(step, course.records, plan, rng, tell)
+    elif SEQUENCE in course.records and forms_groups_of_persons(step, plan):
+        result = result_within_sequences(step, course.records, plan, rng, tell)
     else:
         result = result_of(step, course.records, step.changes(plan.schema), plan, rng, tell)
     facts = facts_after(plan, result.facts, course.accounts)
     after = replace(course, records=result.records, results=(*course.results, result))
     return after.with_account(step.name, facts, step.changes(plan.schema), number)
-
-
-def _forms_groups_of_persons(step: Step, plan: Plan) -> bool:
-    """True if a step puts the quasi-identifiers of single records into groups."""
-    if not isinstance(step, PartitionStep) or step.method.one_group:
-        return False
-    of_records = (step.unit or default_unit(plan.schema.names)) == "record"
-    return of_records and bool({*step.changes(plan.schema)} & {*plan.schema.names("quasi-identifier")})
-
-
-def _within_the_told_alike(
-    step: Step, records: Records, plan: Plan, rng: np.random.Generator, tell: OnProgress
-) -> StepResult:
-    """A step whose groups do not mix persons of whom earlier releases tell different things; without facts on these."""
-    strata = records.with_variables(replace(records[TOLD_ALIKE], role="stratum"))
-    result = result_of(step, strata, step.changes(plan.schema), plan, rng, tell)
-    back = result.records.with_variables(replace(result.records[TOLD_ALIKE], role="identifier"))
-    return replace(result, records=back, facts={n: fact for n, fact in result.facts.items() if n != "strata"})
 
 
 def pair_of(
