@@ -186,12 +186,10 @@ def carry_out(
     constraints = Constraints.parse(plan.constraints, before)
     check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
-    if hold_back is not None:
-        course = hold_back.before_steps(original, course)
+    course = course if hold_back is None else hold_back.before_steps(original, course)
     in_blocks = None if run is None else partial(formed_in_blocks, run(ready, entropy), original)
     course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks)
-    if hold_back is not None:
-        course = hold_back.after_steps(original, course)
+    course = course if hold_back is None else hold_back.after_steps(original, course)
     if loss := spent(result.facts for result in course.results):
         course = course.with_account("privacy loss", loss)
     course = concluded(course, before, ready, constraints, entropy)
