@@ -126,3 +126,14 @@ def test_in_parts_a_ledger_is_kept_and_nothing_is_held_back(tmp_path: Path) -> N
             shoal.protect(table, {**plan, "steps": []}, tmp_path / "2", seed=1, ledger=tmp_path / "l", workers=1)
     with pytest.raises(ParameterError, match="hold_back forms groups of the whole table at once"):
         shoal.protect(folder, {**KEPT, "exact": False}, tmp_path / "2", ledger=tmp_path / "l")
+
+
+def test_who_withdraws_takes_the_group_along(tmp_path: Path) -> None:
+    """A person who may no longer be released is taken out of the table: the rest of the group is withheld as well."""
+    numbers = in_numbers(next(registry(1, 60, 8)), 0)
+    folders = [tmp_path / str(number) for number in range(2)]
+    shoal.protect(numbers, KEPT, folders[0], seed=1, ledger=tmp_path / "l")
+    without = numbers.filter(pl.col("person") != 7)
+    release = shoal.protect(without, KEPT, folders[1], seed=1, ledger=tmp_path / "l")
+    assert K - 1 <= price_of(release)["records withheld"] < 2 * K - 1
+    assert min(known_of(folders, NAMES).values()) >= K

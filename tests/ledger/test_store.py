@@ -31,6 +31,13 @@ ABOUT = {
 }
 
 
+MOMENTS = int(os.environ.get("SHOAL_KILLED_AT", "15"))
+"""Moments at which a writer is killed, on an empty ledger and on one with a release."""
+
+LINES = 240
+"""Lines of the store that entering a release runs."""
+
+
 def an_entry(secret: bytes, persons: int = 6) -> Entry:
     numbers = np.unique(numbers_of([f"person-{n}" for n in range(persons)], secret))
     groups = np.arange(persons) % 2
@@ -198,9 +205,9 @@ def test_writers_at_once_lose_no_row(kept: Ledger) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_writer_killed_at_any_moment_leaves_the_old_ledger_or_the_new_one(tmp_path: Path, begun: bool) -> None:
-    """At every seventeenth line that an entry runs, from before the ledger's first byte on; the next writer goes on."""
+    """At lines that an entry runs, from before the ledger's first byte on; the next writer goes on."""
     ends, counts = set(), set()
-    for moment in range(1, 400, 17):
+    for moment in range(1, 2 * LINES, LINES // MOMENTS):
         path = tmp_path / f"{moment}.ledger"
         if begun:
             enter(path, 1)
