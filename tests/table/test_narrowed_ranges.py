@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,15 @@ def test_a_range_beside_what_bounds_it_is_refused(other: str, width: int) -> Non
 def test_a_column_that_tells_nothing_narrows_nothing() -> None:
     frame, plan = table_and_plan("luck", 300)
     assert shoal.protect(frame, plan, seed=1).evidence.verdicts[0].holds
+
+
+@pytest.mark.parametrize("other", ["year", "decade", "luck"])
+def test_in_parts_what_bounds_a_range_is_refused(other: str, tmp_path: Path) -> None:
+    frame, plan = table_and_plan(other, 300)
+    frame.write_parquet(tmp_path / "in.parquet")
+    in_parts = {**plan, "exact": False, "output": {"format": "parquet"}}
+    if other == "luck":
+        shoal.protect(tmp_path / "in.parquet", in_parts, tmp_path / "out", seed=1, workers=1)
+        return
+    with pytest.raises(Refused, match=rf"'{other}' gives 'age' back: .* not judged with ranges narrowed down"):
+        shoal.protect(tmp_path / "in.parquet", in_parts, tmp_path / "out", seed=1, workers=1)
