@@ -1,39 +1,66 @@
-"""A registry released month by month: whom an adversary finds in all files, with the ledger and without it.
+"""A registry released month by month: whom an adversary finds in all files, and what is lost, alone and with a ledger.
 
-python bench/registry.py [months] [persons]
+python bench/registry.py [months] [persons] [classes | averages]
 """
 
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "ledger"))
 
-from test_releases_over_time import COLUMNS, PLAN, K, adversary, data, registry
+import test_kept_groups as averages
+import test_releases_over_time as classes
 
 import shoal
+from waves import adversary, data, registry
 
-KEPT = {**PLAN, "ledger": {"key": "person", "hold_back": True, "left": "left"}}
-ALONE = {**PLAN, "columns": COLUMNS, "steps": [{"mask": "suppress", "k": K}]}
+RULES = {"key": "person", "hold_back": True, "left": "left"}
+ALONE: dict[str, dict[str, Any]] = {
+    "classes": {**classes.PLAN, "steps": [{"mask": "suppress", "k": 5}]},
+    "averages": averages.ALONE,
+}
+KEPT: dict[str, dict[str, Any]] = {
+    "classes": {**classes.PLAN, "ledger": RULES},
+    "averages": {**averages.ALONE, "ledger": {**RULES, "newcomers": 30}},
+}
+NAMES = {"classes": ("cohort", "region"), "averages": averages.NAMES}
 
 
-def main(months: int = 60, persons: int = 1000) -> None:
-    """Print both figures every six months, with what is held back."""
+def wrong(folder: Path, table: pl.DataFrame) -> float:
+    """Cells of the living that are blank or wrong, in percent."""
+    released = pl.read_csv(data(folder), schema_overrides={"cohort": pl.Int64})
+    both = table.filter(pl.col("left").is_null()).join(released, on="pay", suffix=" released")
+    return 50 * sum(float(both[n].ne_missing(both[f"{n} released"]).mean()) for n in NAMES["classes"])
+
+
+def main(months: int = 60, persons: int = 1000, kind: str = "classes") -> None:
+    """Print the figures every six months, with what is held back."""
     alone, kept = [], []
     with tempfile.TemporaryDirectory() as place:
         for month, table in enumerate(registry(months, persons, 1)):
-            out = Path(place)
-            shoal.protect(table.filter(pl.col("left").is_null()), ALONE, out / f"alone-{month}", seed=1)
-            release = shoal.protect(table, KEPT, out / f"kept-{month}", seed=1, ledger=out / "registry.ledger")
-            alone.append(data(out / f"alone-{month}"))
-            kept.append(data(out / f"kept-{month}"))
+            table = averages.in_numbers(table, month) if kind == "averages" else table
+            alone.append(Path(place) / f"alone-{month}")
+            kept.append(Path(place) / f"kept-{month}")
+            shoal.protect(table.filter(pl.col("left").is_null()), ALONE[kind], alone[-1], seed=1)
+            release = shoal.protect(table, KEPT[kind], kept[-1], seed=1, ledger=Path(place) / "registry.ledger")
             if month % 6 == 0 or month == months - 1:
-                facts = next(step.facts for step in release.account.steps if step.step == "ledger: hold_back")
-                price = {name: fact.private() for name, fact in facts.items()}
-                print(month + 1, "alone", adversary(alone), "with the ledger", adversary(kept), price, flush=True)
+                lost = averages.loss if kind == "averages" else wrong
+                figures = [(adversary(folders, NAMES[kind]), lost(folders[-1], table)) for folders in (alone, kept)]
+                print(
+                    month + 1,
+                    "alone",
+                    figures[0],
+                    "with the ledger",
+                    figures[1],
+                    averages.price_of(release),
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:3]), *sys.argv[3:])

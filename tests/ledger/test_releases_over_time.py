@@ -2,12 +2,10 @@
 
 import json
 import shutil
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -15,7 +13,8 @@ import shoal
 from command_line import Run
 from shoal.desk.whole import protect_whole
 from shoal.ledger.store import Ledger
-from shoal.vocabulary.errors import ParameterError, PlanError, Refused
+from shoal.vocabulary.errors import FileError, ParameterError, PlanError, Refused
+from waves import K, adversary, registry
 
 COLUMNS = {
     "person": "identifier",
@@ -24,52 +23,8 @@ COLUMNS = {
     "pay": "confidential",
     "left": "identifier",
 }
-K = 5
 PLAN: dict[str, Any] = {"columns": COLUMNS, "requirements": [{"privacy": "k-anonymity", "k": K}]}
 KEPT: dict[str, Any] = {**PLAN, "ledger": {"key": "person"}}
-
-
-def registry(months: int, persons: int, seed: int) -> Iterator[pl.DataFrame]:
-    """A registry month by month: births, deaths, movers, corrections; pay is one's own and never changes."""
-    rng = np.random.default_rng(seed)
-    people: list[dict[str, Any]] = []
-
-    def born(number: int) -> None:
-        for _ in range(number):
-            cohort, region = int(rng.integers(4)), "NSEW"[rng.integers(4)]
-            pay = round(float(rng.normal(3000, 800)), 2) + len(people) / 2**20
-            people.append({"person": len(people), "cohort": cohort, "region": region, "pay": pay, "left": None})
-
-    born(persons)
-    for month in range(months):
-        if month:
-            born(int(rng.poisson(persons * 0.01)))
-            alive = [person for person in people if person["left"] is None]
-            for person in rng.choice(np.array(alive), rng.poisson(persons * 0.008), replace=False):
-                person["left"] = month
-            for person in rng.choice(np.array(alive), rng.poisson(persons * 0.01), replace=False):
-                person["region"] = "NSEW"[rng.integers(4)]
-            for person in rng.choice(np.array(alive), rng.poisson(persons * 0.002), replace=False):
-                person["cohort"] = int(rng.integers(4))
-        yield pl.DataFrame(people, schema_overrides={"left": pl.Int64})
-
-
-def adversary(files: Sequence[Path], k: int = K) -> tuple[int, int]:
-    """Persons, paired by their pay, and those among fewer than k of whom all files tell the same.
-
-    It reads the files of release/ folders and nothing else.
-    """
-    known: dict[str, dict[int, tuple[str, ...]]] = defaultdict(dict)
-    for number, file in enumerate(files):
-        for pay, *cells in pl.read_csv(file, infer_schema=False).select("pay", "cohort", "region").iter_rows():
-            known[pay][number] = tuple(cells)
-    sequences = [tuple(cells.get(number) for number in range(len(files))) for cells in known.values()]
-    counts = Counter(sequences)
-    return len(known), sum(counts[sequence] < k for sequence in sequences)
-
-
-def data(folder: Path) -> Path:
-    return folder / "release" / "data.csv"
 
 
 def test_a_registry_of_months_with_the_ledger_and_without_it(tmp_path: Path) -> None:
@@ -80,8 +35,8 @@ def test_a_registry_of_months_with_the_ledger_and_without_it(tmp_path: Path) -> 
         alive = table.filter(pl.col("left").is_null())
         shoal.protect(alive, {**PLAN, "steps": [{"mask": "suppress", "k": K}]}, tmp_path / f"alone-{month}", seed=1)
         release = shoal.protect(table, patient, tmp_path / f"kept-{month}", seed=1, ledger=tmp_path / "registry.ledger")
-        alone.append(data(tmp_path / f"alone-{month}"))
-        kept.append(data(tmp_path / f"kept-{month}"))
+        alone.append(tmp_path / f"alone-{month}")
+        kept.append(tmp_path / f"kept-{month}")
     persons, small = adversary(alone)
     assert small > persons / 10
     assert adversary(kept)[1] == 0
@@ -115,7 +70,7 @@ def test_a_release_that_tells_persons_apart_is_refused_and_nothing_is_written(
     brute = tmp_path / "brute"
     for month, table in zip(("jan", "feb"), months):
         shoal.protect(table, PLAN, brute / month, seed=1)
-    assert failed[0]["facts"]["persons under it"] == adversary([data(brute / m) for m in ("jan", "feb")])[1]
+    assert failed[0]["facts"]["persons under it"] == adversary([brute / m for m in ("jan", "feb")])[1]
     run("ledger", "withdraw", ledger, 1, "--because", "never sent")
     assert run("protect", tmp_path / "feb.csv", *arguments, "--out", tmp_path / "2")[0] == 0
 
@@ -178,6 +133,28 @@ def test_private_folders_carry_a_ledger_on(tmp_path: Path, months: list[pl.DataF
     shutil.rmtree(tmp_path / "1" / "private")
     with pytest.raises(ParameterError, match="has no ledger in its private folder"):
         shoal.protect(months[0], KEPT, tmp_path / "3", after=tmp_path / "1")
+
+
+def test_releases_made_beside_each_other_are_put_together(tmp_path: Path, classes_of_ten: pl.DataFrame) -> None:
+    """A and B both come after 1 and do not know of each other, which their evidence says; C is told of both."""
+    table = classes_of_ten.with_columns(pay=pl.col("person") + 0.5)
+    first, *both = folders = [tmp_path / name for name in "1AB"]
+    shoal.protect(table, KEPT, first, seed=1)
+    for folder, left_out in zip(both, (24, 30)):
+        fewer = table.filter(~pl.col("person").is_in([0, 6, 12, 18, left_out]))
+        release = shoal.protect(fewer, KEPT, folder, seed=1, after=first)
+        assert release.evidence.verdicts[-1].sentence.endswith("folders named in --after know of were looked at.")
+        assert adversary([first, folder])[1] == 0
+    small = adversary(folders)[1]
+    assert small == 10
+    release = shoal.protect(table, KEPT, tmp_path / "C", seed=1, after=both)
+    assert f"but for {small} persons of whom earlier releases told as much" in release.evidence.verdicts[-1].sentence
+    kept = Ledger(tmp_path / "C" / "private" / "releases.ledger")
+    assert ([len(row.about["sha256"]) > 0 for row in kept.counted()], kept.faults()) == ([True] * 4, [])
+    assert len(Ledger(both[0] / "private" / "releases.ledger").counted()) == 2
+    shoal.protect(table, KEPT, tmp_path / "other", seed=1)
+    with pytest.raises(FileError, match="were begun apart"):
+        shoal.protect(table, KEPT, tmp_path / "D", after=[both[0], tmp_path / "other"])
 
 
 def test_epsilon_is_refused_with_what_is_left(tmp_path: Path, months: list[pl.DataFrame]) -> None:
@@ -272,8 +249,6 @@ def test_bad_input_is_refused(tmp_path: Path, months: list[pl.DataFrame]) -> Non
         shoal.Plan.of({**PLAN, "ledger": {"key": "person", "left": "region"}})
     with pytest.raises(PlanError, match="ledger must be a mapping"):
         shoal.Plan.of({**PLAN, "ledger": "registry.ledger"})
-    with pytest.raises(ParameterError, match="only for a table that is held whole"):
-        shoal.protect(months[0], {**KEPT, "exact": False}, tmp_path / "1")
     with pytest.raises(ParameterError, match="only shoal protect judges a release"):
         protect_whole(months[0], shoal.Plan.of(KEPT))
 

@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -28,6 +29,13 @@ ABOUT = {
     "m": 2,
     "sha256": {},
 }
+
+
+MOMENTS = int(os.environ.get("SHOAL_KILLED_AT", "15"))
+"""Moments at which a writer is killed, on an empty ledger and on one with a release."""
+
+LINES = 240
+"""Lines of the store that entering a release runs."""
 
 
 def an_entry(secret: bytes, persons: int = 6) -> Entry:
@@ -78,6 +86,22 @@ def test_a_withdrawn_release_counts_no_longer_and_stays(kept: Ledger, run: Run) 
     assert (status, "has no release 1 that could be withdrawn" in error) == (2, True)
     status, out, _ = run("ledger", "show", kept.path)
     assert (status, "never sent" in out, "age 3" in out) == (0, True, True)
+
+
+def test_a_ledger_takes_over_what_another_has(kept: Ledger, tmp_path: Path) -> None:
+    """Releases keep their time, withdrawals name the new numbers, and nothing is entered twice."""
+    one, two = (kept.copy_to(tmp_path / name) for name in ("one", "two"))
+    for ledger, title in ((one, "of one"), (two, "of two")):
+        ledger.append(replace(an_entry(kept.secret), about={**ABOUT, "title": title}), kept.secret, lambda: None)
+    two.append(replace(an_entry(kept.secret), about={**ABOUT, "title": "gone"}), kept.secret, lambda: None)
+    two.withdraw(4, "never sent")
+    for _ in range(2):
+        one.take_over(two)
+        titles = [row.about.get("title") for row in one.rows() if row.kind == "release"]
+        assert titles == [None, None, "of one", "of two", "gone"]
+        assert [row.number for row in one.counted()] == [1, 2, 3, 4]
+    assert one.rows()[3].about == two.rows()[2].about
+    assert one.faults() == two.faults() == []
 
 
 def test_rows_are_neither_changed_nor_removed(kept: Ledger) -> None:
@@ -181,9 +205,9 @@ def test_writers_at_once_lose_no_row(kept: Ledger) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_writer_killed_at_any_moment_leaves_the_old_ledger_or_the_new_one(tmp_path: Path, begun: bool) -> None:
-    """At every seventeenth line that an entry runs, from before the ledger's first byte on; the next writer goes on."""
+    """At lines that an entry runs, from before the ledger's first byte on; the next writer goes on."""
     ends, counts = set(), set()
-    for moment in range(1, 400, 17):
+    for moment in range(1, 2 * LINES, LINES // MOMENTS):
         path = tmp_path / f"{moment}.ledger"
         if begun:
             enter(path, 1)

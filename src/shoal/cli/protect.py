@@ -37,7 +37,12 @@ if TYPE_CHECKING:
 @click.option(
     "--ledger", type=OUTPUT, help="Ledger of all releases, for a plan with a section ledger; begun if it is not there."
 )
-@click.option("--after", type=FILE, help="Directory of the release before, whose private folder has the ledger so far.")
+@click.option(
+    "--after",
+    type=FILE,
+    multiple=True,
+    help="Directory of the release before, whose private folder has the ledger so far; may be given several times.",
+)
 @click.option("--refusal", type=OUTPUT, help="If the plan is refused, write what fails and what would help; private.")
 @engine_options
 @reading_options
@@ -55,7 +60,7 @@ def protect(
     exploration: Path | None,
     refusal: Path | None,
     ledger: Path | None,
-    after: Path | None,
+    after: tuple[Path, ...],
     reading: Options,
     working: Options,
 ) -> None:

@@ -13,6 +13,7 @@ from weakref import finalize
 
 from shoal.desk.given import EngineName, Given, check_fits, engine_for
 from shoal.desk.identity import identity
+from shoal.desk.keeping import Keeping
 from shoal.desk.whole import exact_measures, protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
@@ -54,12 +55,13 @@ class Workshop:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """Destination of a release, and notes beside it; as for `shoal.protect`."""
+    """Destination of a release, and notes beside it; as for `shoal.protect`. `keeping`: the plan's ledger."""
 
     overwrite: bool = False
     unproved: bool = False
     frontier: Mapping[str, Any] | None = None
     source: Mapping[str, Any] | None = None
+    keeping: Keeping | None = None
 
 
 def protect_in_parts(
@@ -102,7 +104,7 @@ def _written_whole(
     given: Given, plan: Plan, out: Path, seed: int | None, workshop: Workshop, writing: Writing
 ) -> WholeRelease:
     with _runs(given, plan, out, seed, workshop) as (run, entropy, _):
-        release = _of_the_whole(given, plan, entropy, workshop, run, writing.source)
+        release = _of_the_whole(given, plan, entropy, workshop, run, writing)
         release.write(
             out,
             overwrite=writing.overwrite,
@@ -122,7 +124,7 @@ def protect_in_parts_for_now(
     try:
         if whole_needed(plan):
             with _runs(given, plan, out, seed, workshop) as (run, entropy, _):
-                return _of_the_whole(given, plan, entropy, workshop, run, writing.source)
+                return _of_the_whole(given, plan, entropy, workshop, run, writing)
         release = _written_in_parts(given, plan, out, seed, workshop, writing)
         finalize(release, rmtree, folder, ignore_errors=True)
         return release
@@ -132,11 +134,12 @@ def protect_in_parts_for_now(
 
 
 def _of_the_whole(
-    given: Given, plan: Plan, entropy: int, workshop: Workshop, run: Runs, source: Mapping[str, Any] | None
+    given: Given, plan: Plan, entropy: int, workshop: Workshop, run: Runs, writing: Writing
 ) -> WholeRelease:
     """The release of a table that is held whole, its groups formed in blocks."""
     data = given.in_memory(workshop.memory, whole_needed(plan))
-    return protect_whole(data, plan, seed=entropy, stage=workshop.tell, source=source or given.origin, run=run)
+    source = writing.source or given.origin
+    return protect_whole(data, plan, seed=entropy, stage=workshop.tell, source=source, run=run, keeping=writing.keeping)
 
 
 def _check_steps_fit(given: Given, plan: Plan, memory: int) -> None:

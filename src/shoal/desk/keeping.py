@@ -1,29 +1,40 @@
 """Keeping of a ledger in a run: what is held back, and the entry that waits to be written."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
-from shoal.ledger.entry import entry_of, numbers_of
-from shoal.ledger.hold_back import changes_to_hold_back
+from shoal.kernels.arrays import Bools, ints
+from shoal.ledger.entry import Numbers, entry_of, numbers_of
+from shoal.ledger.hold_back import changes_to_hold_back, sequences_of, taking_part
 from shoal.ledger.pairing import labels_of
 from shoal.ledger.pending import IN_PRIVATE, Pending
 from shoal.ledger.proof import History, holdings
 from shoal.ledger.store import Ledger, new_secret
-from shoal.plan import Plan
+from shoal.plan import PartitionStep, Plan
 from shoal.plan.sections import LedgerRules
 from shoal.run.carry_out import Outcome, k_asked
 from shoal.run.course import Course
+from shoal.run.one_step import SEQUENCE
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.json_text import as_json
 from shoal.table.microdata import Microdata
-from shoal.vocabulary.errors import DataError, ParameterError, PlanError
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import DataError, ParameterError, PlanError, Refused
 from shoal.vocabulary.facts import losses, of_original
 
-IN_PARTS = "A ledger is kept only for a table that is held whole. Set exact: true, or take the section ledger out."
+AT_ONCE = "ledger: hold_back forms groups of the whole table at once. Set exact: true, or take hold_back out."
+
+ACCOUNT = "ledger: hold_back"
+"""Title of the account of what is held back."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -34,6 +45,8 @@ class Keeping:
     ----------
     earlier, own_copy, secret
         As in `shoal.ledger.pending.Pending`.
+    withheld
+        Persons who are withheld because their classes would break m-invariance.
     """
 
     plan: Plan
@@ -41,9 +54,10 @@ class Keeping:
     earlier: Ledger | None
     own_copy: bool
     secret: bytes
+    withheld: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
 
     @classmethod
-    def of(cls, plan: Plan, ledger: str | Path | None, after: str | Path | None) -> "Keeping | None":
+    def of(cls, plan: Plan, ledger: str | Path | None, after: Sequence[str | Path]) -> "Keeping | None":
         """The ledger that a plan and a caller name; None for a plan without one.
 
         Raises
@@ -55,17 +69,15 @@ class Keeping:
         """
         rules = plan.ledger
         if rules is None:
-            if ledger is None and after is None:
+            if ledger is None and not after:
                 return None
             raise ParameterError("A ledger needs to know whose a record is. Add it to the plan: ledger: {key: COLUMN}.")
         if rules.hold_back and private_steps(plan):
             raise PlanError("ledger: hold_back looks at cells whose privacy loss nobody accounts for. Take it out.")
         file = Path(ledger) if ledger is not None else (plan.folder / rules.file if rules.file else None)
-        if file is not None and after is not None:
+        if file is not None and after:
             raise ParameterError("A ledger in a file has all earlier releases in it. Leave --after out.")
-        if after is not None and not (Path(after) / IN_PRIVATE).exists():
-            raise ParameterError(f"The release '{after}' has no ledger in its private folder. Name one that has.")
-        earlier = Ledger(file) if file else (Ledger(Path(after) / IN_PRIVATE) if after else None)
+        earlier = Ledger(file) if file else _in_private(after)
         if earlier is not None:
             earlier.check()
         secret = new_secret() if earlier is None else earlier.secret
@@ -75,24 +87,62 @@ class Keeping:
     def k(self) -> int:
         return self.rules.k or k_asked(self.plan)
 
-    def hold_back(self, original: Microdata, course: Course) -> Course:
-        """The records with what would tell persons apart held back, beside all releases that may meet this one."""
-        records, names = course.records, self._names(course.records.quasi_identifiers)
-        keys = _cells(original, self.rules.key)
-        persons = numbers_of([str(keys[row]) for row in records.rows.tolist()], self.secret)
+    @cached_property
+    def k_together(self) -> int:
+        """Fewest persons who stay together: enough for the groups of every step, too."""
+        smallest = (int(step.method.smallest) for step in self.plan.steps if isinstance(step, PartitionStep))
+        return max(self.k, *smallest, 0)
+
+    def before_steps(self, original: Microdata, course: Course) -> Course:
+        """The records of persons who take part, beside all releases that may meet this one; who is told alike."""
+        records = course.records
+        persons, left = self._persons(original, records), self._left(original, records)
         if len(np.unique(persons)) < len(persons):
             raise DataError("ledger: hold_back needs one record a person, and the key repeats. Take it out.")
-        left = [None] * len(keys) if self.rules.left is None else _cells(original, self.rules.left)
-        left_rows = np.array([left[row] is not None for row in records.rows.tolist()], dtype=bool)
-        change = changes_to_hold_back(self._history(), persons, records.classes(names).ids, left_rows, self.k)
+        there = np.flatnonzero(~np.isin(persons, self.withheld))
+        part = there[taking_part(self._history, persons[there], left[there], self.k_together, self.rules.newcomers)]
+        facts = {
+            "records withheld": int((~left).sum() - (~left[part]).sum()),
+            "of these for m-invariance": int((np.isin(persons, self.withheld) & ~left).sum()),
+            "records of persons who left": int(left[part].sum()),
+        }
+        _some_take_part(len(part))
+        taken = replace(course, records=records.take(part)).with_account(ACCOUNT, of_original(facts))
+        if not self._history.count:
+            return taken
+        sequences = Variable(
+            name=SEQUENCE,
+            role="identifier",
+            level="nominal",
+            values=ints(sequences_of(self._history, persons[part])),
+            categories=tuple(range(self._history.count + 1)),
+        )
+        return replace(taken, records=taken.records.with_variables(sequences))
+
+    def after_steps(self, original: Microdata, course: Course) -> Course:
+        """The records with what would tell persons apart held back."""
+        records, names = course.records.without([SEQUENCE]), self._names(course.records.quasi_identifiers)
+        persons, left = self._persons(original, records), self._left(original, records)
+        groups = records.classes(names).ids
+        change = changes_to_hold_back(self._history, persons, groups, left, self.k_together)
+        _some_take_part(int(change.released.sum()))
         copied = records.take(change.source)
         changed = records.with_variables(*(copied[name] for name in names)).take(change.released)
+        (first,) = (account for account in course.accounts if account.step == ACCOUNT)
+        withheld = int((~change.released & ~left).sum())
         facts = {
-            "records withheld": int((~change.released & ~left_rows).sum()),
+            **{name: fact.private() for name, fact in first.facts.items()},
+            "records withheld": first.facts["records withheld"].private() + withheld,
             "records of persons who left": change.remain,
-            "records with the cells of others": int((change.source != np.arange(len(records)))[change.released].sum()),
+            "records with the cells of others": int((groups[change.source] != groups)[change.released].sum()),
         }
-        return replace(course, records=changed).with_account("ledger: hold_back", of_original(facts), names)
+        others = tuple(account for account in course.accounts if account is not first)
+        return replace(course, records=changed, accounts=others).with_account(ACCOUNT, of_original(facts), names)
+
+    def withholding_more(self, pending: Pending) -> "Keeping | None":
+        """The same, with persons withheld whose classes break m-invariance; None if it would not help."""
+        persons = pending.breaking_m_invariance if self.rules.hold_back and self.rules.m else self.withheld[:0]
+        return replace(self, withheld=np.concatenate([self.withheld, persons])) if len(persons) else None
 
     def pending(self, done: Outcome) -> Pending:
         """The entry of a finished table, which waits to be written."""
@@ -116,6 +166,7 @@ class Keeping:
         anew = self.plan.made_anew
         return tuple(name for name in quasi_identifiers if name not in anew)
 
+    @cached_property
     def _history(self) -> History:
         history = History()
         if self.earlier is not None:
@@ -125,6 +176,18 @@ class Keeping:
             for entry in map(self.earlier.entry, numbers):
                 history = history.after(entry) if entry.tells_of_persons else history
         return history
+
+    def _persons(self, original: Microdata, records: Records) -> Numbers:
+        """Shape (n,); the person of each record."""
+        keys = _cells(original, self.rules.key)
+        return numbers_of([str(keys[row]) for row in records.rows.tolist()], self.secret)
+
+    def _left(self, original: Microdata, records: Records) -> Bools:
+        """Shape (n,); True for records of persons who left."""
+        if self.rules.left is None:
+            return np.zeros(len(records), dtype=bool)
+        left = _cells(original, self.rules.left)
+        return np.array([left[row] is not None for row in records.rows.tolist()], dtype=bool)
 
     def _about(self, done: Outcome, names: tuple[str, ...]) -> Mapping[str, Any]:
         spent = [loss for account in done.accounts for loss in losses(account.facts)]
@@ -141,6 +204,31 @@ class Keeping:
             }
         )
         return about
+
+
+def _in_private(after: Sequence[str | Path]) -> Ledger | None:
+    """The ledger in the private folder of a release; of several releases, a new one of all that theirs have."""
+    ledgers = [Ledger(Path(folder) / IN_PRIVATE) for folder in after]
+    if lacking := [folder for folder, own in zip(after, ledgers) if not own.path.exists()]:
+        raise ParameterError(f"The release '{lacking[0]}' has no ledger in its private folder. Name one that has.")
+    if len(ledgers) < 2:
+        return ledgers[0] if ledgers else None
+    folder = mkdtemp(prefix="shoal-")
+    joined = ledgers[0].copy_to(Path(folder) / IN_PRIVATE.name)
+    finalize(joined, rmtree, folder, ignore_errors=True)
+    for other in ledgers[1:]:
+        other.check()
+        joined.take_over(other)
+    return joined
+
+
+def _some_take_part(records: int) -> None:
+    """Refuse a release in which everybody waits for others."""
+    if not records:
+        raise Refused(
+            "Nothing was released. ledger: hold_back withholds every record: too few are alike. Release coarser "
+            "columns, or later."
+        )
 
 
 def _places(rows: Any, wanted: Any) -> Any:

@@ -1,12 +1,12 @@
 """Protect a table of any size, held whole or in parts; release it only if every requirement of the plan was proved."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from shoal.desk.given import EngineName, Given
 from shoal.desk.in_parts import Workshop, Writing, protect_in_parts, protect_in_parts_for_now
-from shoal.desk.keeping import IN_PARTS, Keeping
+from shoal.desk.keeping import AT_ONCE, Keeping
 from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
@@ -39,7 +39,7 @@ def protect(
     frontier: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
     ledger: str | Path | None = None,
-    after: str | Path | None = None,
+    after: str | Path | Sequence[str | Path] = (),
 ) -> Release:
     """Protect a table as a plan says, and prove what the plan requires.
 
@@ -89,8 +89,8 @@ def protect(
     ledger
         The ledger of all releases, for a plan with a section `ledger`; by default the file that this names.
     after
-        Directory of the release before this one, whose private folder has the ledger so far; for a plan whose ledger
-        has no file of its own.
+        Directory of the release before this one, whose private folder has the ledger so far; or several, where each
+        was made without the others. For a plan whose ledger has no file of its own.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def protect(
     described = Plan.of(plan, folder)
     admit(described)
     check_seed(seed)
-    keeping = Keeping.of(described, ledger, after)
+    keeping = Keeping.of(described, ledger, (after,) if isinstance(after, (str, Path)) else after)
     allowed = allowance(memory)
     given = Given.of(table, reading)
     if out is not None:
@@ -115,10 +115,10 @@ def protect(
         check_free(Path(out), overwrite=overwrite)
     with shown(stage) as tell:
         if given.in_parts(described):
-            if keeping is not None:
-                raise ParameterError(IN_PARTS)
+            if keeping is not None and keeping.rules.hold_back:
+                raise ParameterError(AT_ONCE)
             how = Workshop(memory=allowed, workers=workers, engine=engine, tell=tell)
-            writing = Writing(overwrite=overwrite, unproved=unproved, frontier=frontier, source=source)
+            writing = Writing(overwrite=overwrite, unproved=unproved, frontier=frontier, source=source, keeping=keeping)
             if out is None:
                 return protect_in_parts_for_now(given, described, seed, how, writing)
             protects = any(model.protects for model in described.requirements)

@@ -35,6 +35,9 @@ UNKEPT = (
     "without it."
 )
 
+ROUNDS = 10
+"""Times that a plan is carried out, at most, each time with more persons withheld for m-invariance."""
+
 COPIES = 1 << 22
 """Key of the further copies' seeds, beyond the number of any step and measure."""
 
@@ -106,9 +109,14 @@ def _proved_release(
     fractional: Collection[str] = (),
 ) -> WholeRelease:
     """One release, proved."""
-    hold_back = keeping.hold_back if keeping is not None and keeping.rules.hold_back else None
-    done = carry_out(table, plan, seed, stage, fractional, run, hold_back)
-    pending = None if keeping is None else keeping.pending(done)
+    for _ in range(ROUNDS):
+        hold_back = keeping if keeping is not None and keeping.rules.hold_back else None
+        done = carry_out(table, plan, seed, stage, fractional, run, hold_back)
+        pending = None if keeping is None else keeping.pending(done)
+        more = None if keeping is None or pending is None else keeping.withholding_more(pending)
+        if more is None:
+            break
+        keeping = more
     verdicts = (*done.verdicts(), *(() if pending is None else pending.verdicts))
     if not all(verdict.holds for verdict in verdicts):
         refused = _release(done, Evidence(verdicts=verdicts, findings=(), of_records=done.of_records), (), source)

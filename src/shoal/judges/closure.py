@@ -23,6 +23,7 @@ from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, filled_by, uncontr
 from shoal.table.dependencies import UNITS, Dependencies, gives_back
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.laws import NO_LAWS, Laws, look_ups_of, with_steps
+from shoal.table.narrowed_ranges import has_ranges, narrowed
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import plural, quoted
@@ -108,10 +109,11 @@ def closure(
     joint = {law: support for law, support in look_ups.items() if len(law.by) > 1}
     closed = _closed(released, deduce, trees, Laws(look_ups=joint, arithmetic=tuple(own.laws)), Origin())
     carried = uncontradicted(released, laws.arithmetic)
-    if laws.look_ups.keys() <= look_ups.keys() and _rounded(carried, own):
+    ranged = tuple(law for law in laws.arithmetic if any(has_ranges(released[name]) for name in law.columns))
+    if not ranged and laws.look_ups.keys() <= look_ups.keys() and _rounded(carried, own):
         return closed
     both = Laws(look_ups={**joint, **laws.look_ups}, arithmetic=(*carried, *own.laws))
-    informed = _closed(released, deduce, trees, both, Origin(by_laws_of_original=True))
+    informed = _closed(released, deduce, trees, both, Origin(by_laws_of_original=True), ranged)
     same = all(not _changed(v, informed.records[v.name]) for v in closed.records.variables)
     return closed if same and informed.certain is None else replace(closed, informed=informed)
 
@@ -123,11 +125,16 @@ def _rounded(carried: Sequence[ArithmeticLaw], own: Arithmetic) -> bool:
 
 
 def _closed(
-    released: Records, deduce: Deduction | None, trees: Mapping[str, Hierarchy], laws: Laws, origin: Origin
+    released: Records,
+    deduce: Deduction | None,
+    trees: Mapping[str, Hierarchy],
+    laws: Laws,
+    origin: Origin,
+    ranged: Sequence[ArithmeticLaw] = (),
 ) -> Closure:
-    """The closure by some laws, the table's own look-ups and its trees."""
-    certain = _filled_in(released, deduce, trees, laws, origin, exceptions=False)
-    records = _filled_in(certain, deduce, trees, laws, origin, exceptions=True)
+    """The closure by some laws, the table's own look-ups and its trees; `ranged`: laws that narrow ranges down."""
+    certain = _filled_in(released, deduce, trees, laws, origin, ranged, exceptions=False)
+    records = _filled_in(certain, deduce, trees, laws, origin, ranged, exceptions=True)
     changed = {v.name: _changed(v, records[v.name]) for v in released.variables}
     return Closure(
         records=records,
@@ -143,27 +150,30 @@ def _filled_in(
     trees: Mapping[str, Hierarchy],
     laws: Laws,
     origin: Origin,
+    ranged: Sequence[ArithmeticLaw],
     *,
     exceptions: bool,
 ) -> Records:
     """The records once nothing more can be filled in; the same object if nothing was."""
     formulas = [law for law in laws.arithmetic if exceptions or law.exact]
-    while trees or any(not v.complete for v in records.variables):
+    bounds = [law for law in ranged if exceptions or law.exact]
+    while trees or bounds or any(not v.complete for v in records.variables):
         deduced = records if deduce is None else deduce(records)
         dependencies = Dependencies(deduced, exceptions=exceptions, also=laws.look_ups)
         step = dependencies.completed()
         computed, filled = filled_by(step.records, formulas)
-        narrowed, narrowing = refined(computed, trees, exceptions=exceptions)
+        bounded, smaller = narrowed(computed, bounds)
+        refinement, narrowing = refined(bounded, trees, exceptions=exceptions)
         origin.by_rules |= deduced is not records
         origin.sources |= dict.fromkeys([*(name for law in step.cells for name in law.by), *narrowing])
         for law in (law for law in step.cells if records[law.by[0]].role not in UNITS):
             origin.laws.setdefault((law.by, law.on), dependencies.support(law).exceptions)
-        for formula, name, _ in filled:
+        for formula, name, _ in (*filled, *smaller):
             origin.laws.setdefault((tuple(formula.others(name)), name), formula.exceptions)
-        origin.by_arithmetic |= bool(filled)
-        if narrowed is records:
+        origin.by_arithmetic |= bool(filled or smaller)
+        if refinement is records:
             break
-        records = narrowed
+        records = refinement
     return records
 
 

@@ -10,6 +10,10 @@ Persons with the same sequence so far (`shoal.ledger.proof`) stay together or pa
 
 So every sequence that k persons shared is shared by k ever after. The price is printed: records withheld, records of
 who left, and records with the cells of others, which are wrong for them.
+
+Who takes part is decided before the first step of a plan, so that groups can be formed among persons of the same
+sequence: a group whose members stay is kept, newcomers are grouped among themselves, and an average follows its members
+as they change. The rest is decided after the last step.
 """
 
 from dataclasses import dataclass
@@ -41,6 +45,28 @@ class HeldBack:
     remain: int
 
 
+def sequences_of(before: History, persons: Numbers) -> Longs:
+    """Shape (n,); the sequence of each person, that of newcomers being the number of all sequences."""
+    places, known = before.at(persons)
+    sequence = np.full(len(persons), before.count, dtype=np.int64)
+    sequence[known] = before.sequences[places[known]]
+    return sequence
+
+
+def taking_part(before: History, persons: Numbers, left: Bools, k: int, fewest: int = 1) -> Bools:
+    """Shape (n,); True for records that a release may have: who left stays, or leaves, together with k.
+
+    `persons`, `left`: as in `changes_to_hold_back`; `fewest`: newcomers that come at once, if more than k.
+    """
+    sequence = sequences_of(before, persons)
+    total = np.bincount(before.sequences, minlength=before.count)
+    released = (sequence < before.count) | ~left
+    released &= ~_may_leave(sequence, left, total, k)
+    released &= ~_withheld(persons, sequence, released, total, k)
+    newcomers = released & (sequence == before.count)
+    return np.asarray(released & ~newcomers) if newcomers.sum() < max(k, fewest) else released
+
+
 def changes_to_hold_back(before: History, persons: Numbers, groups: Longs, left: Bools, k: int) -> HeldBack:
     """Decide what is held back.
 
@@ -53,13 +79,8 @@ def changes_to_hold_back(before: History, persons: Numbers, groups: Longs, left:
     left
         Shape (n,); True for records of persons who left.
     """
-    places, known = before.at(persons)
-    total = np.bincount(before.sequences) if len(before.sequences) else np.zeros(0, dtype=np.int64)
-    sequence = np.full(len(persons), len(total), dtype=np.int64)
-    sequence[known] = before.sequences[places[known]]
-    released = known | ~left
-    released &= ~_may_leave(sequence, left, total, k)
-    released &= ~_withheld(persons, sequence, released, total, k)
+    sequence, released = sequences_of(before, persons), taking_part(before, persons, left, k)
+    known = sequence < before.count
     source = np.arange(len(persons))
     parts, sizes = classes([sequence, groups], len(persons))
     sizes = np.bincount(parts[released], minlength=len(sizes))

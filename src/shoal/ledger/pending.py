@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from shoal.judges.evidence import Verdict
-from shoal.ledger.entry import Entry
-from shoal.ledger.proof import holdings, verdicts_over
+from shoal.ledger.entry import Entry, Numbers
+from shoal.ledger.proof import holdings, in_few_values, verdicts_over, with_other_values
 from shoal.ledger.store import Ledger, Row
 from shoal.plan.sections import LedgerRules
 from shoal.release import Account, require
@@ -15,6 +17,9 @@ from shoal.table.files.checksums import sha256_of
 
 IN_PRIVATE = Path("private") / "releases.ledger"
 """Path of the ledger in the directory of a release, for a plan that names no file."""
+
+SEEN = "Only releases that the folders named in --after know of were looked at."
+"""Limit of a verdict by a ledger that lies in the private folders of releases."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,6 +46,11 @@ class Pending:
     k: int
 
     @property
+    def _ledger(self) -> Ledger:
+        """The ledger of the earlier releases, which is empty where there are none."""
+        return Ledger(Path()) if self.earlier is None else self.earlier
+
+    @property
     def rows(self) -> list[Row]:
         """The earlier releases that count now."""
         return [] if self.earlier is None else self.earlier.counted()
@@ -49,6 +59,19 @@ class Pending:
     def verdicts(self) -> tuple[Verdict, ...]:
         """Verdicts on the release beside the earlier ones."""
         return self._judged(self.rows)
+
+    @property
+    def breaking_m_invariance(self) -> Numbers:
+        """Persons in classes that lack m values, or have other ones than a class of one of its persons had before."""
+        persons = np.zeros(len(self.entry.persons), dtype=bool)
+        if self.rules.m is not None:
+            persons |= in_few_values(self.entry, self.rules.m)
+        parties = holdings(self.rows, self.entry.audience, self.rules.collude)
+        for other in map(self._ledger.entry, sorted({row.number for party in parties for row in party})):
+            if other.signatures.keys() >= self.entry.signatures.keys():
+                persons |= with_other_values(other, self.entry)
+        broken = np.unique(self.entry.groups[persons])
+        return self.entry.persons[np.isin(self.entry.groups, broken)]
 
     def record(self, folder: Path, account: Account) -> None:
         """Enter the release whose two folders lie in a folder.
@@ -70,7 +93,6 @@ class Pending:
         require(list(self._judged(self.rows)))
 
     def _judged(self, rows: Sequence[Row]) -> tuple[Verdict, ...]:
-        if self.earlier is None:
-            return tuple(verdicts_over(Ledger(Path()), [], self.entry, self.rules, self.k))
         parties = holdings(rows, self.entry.audience, self.rules.collude)
-        return tuple(v for p in parties for v in verdicts_over(self.earlier, p, self.entry, self.rules, self.k))
+        verdicts = [v for p in parties for v in verdicts_over(self._ledger, p, self.entry, self.rules, self.k)]
+        return tuple(replace(v, sentence=f"{v.sentence} {SEEN}") if self.own_copy else v for v in verdicts)

@@ -58,6 +58,11 @@ class History:
     spent: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
+    def count(self) -> int:
+        """Number of sequences, which are numbered from 0."""
+        return int(self.sequences.max(initial=-1)) + 1
+
+    @property
     def sizes(self) -> Longs:
         """Shape (n,); number of persons with the sequence of each."""
         return np.bincount(self.sequences)[self.sequences] if len(self.sequences) else self.sequences
@@ -179,22 +184,33 @@ def _together(earlier: int) -> str:
     return f"this release and {plural(earlier, 'earlier one')} tell" if earlier else "this first release tells"
 
 
+def in_few_values(entry: Entry, m: int) -> Bools:
+    """Shape (n,); True for persons in classes that lack m confidential values, all different."""
+    few = np.zeros(len(entry.persons), dtype=bool)
+    for distinct in entry.distinct.values():
+        few |= distinct[entry.groups] < m
+    return few
+
+
+def with_other_values(other: Entry, entry: Entry) -> Bools:
+    """Shape (n,); True for persons whose class in an earlier release had other confidential values."""
+    places, known = History(persons=other.persons).at(entry.persons)
+    moved = np.zeros(len(entry.persons), dtype=bool)
+    for name, signatures in entry.signatures.items():
+        was = other.signatures.get(name)
+        same = False if was is None else was[other.groups[places[known]]] == signatures[entry.groups[known]]
+        moved[known] |= ~np.asarray(same, dtype=bool)
+    return moved
+
+
 def _m_invariance(earlier: Sequence[tuple[Row, Entry]], entry: Entry, m: int, facts: Facts) -> Verdict:
     named = f"{m}-invariance of {quoted(entry.signatures)}"
     fewest = min((int(d.min(initial=m)) for d in entry.distinct.values()), default=m)
-    if fewest < m:
-        few = sum(int((d[entry.groups] < m).sum()) for d in entry.distinct.values())
+    if few := int(in_few_values(entry, m).sum()):
         sentence = f"The classes of {plural(few, 'person')} have no {m} confidential values that are all different."
         return _verdict(named, m, fewest, sentence, facts, holds=False, count=few)
     for row, other in reversed(earlier):
-        history = History(persons=other.persons)
-        places, known = history.at(entry.persons)
-        moved = np.zeros(int(known.sum()), dtype=bool)
-        for name, signatures in entry.signatures.items():
-            was = other.signatures.get(name)
-            same = False if was is None else was[other.groups[places[known]]] == signatures[entry.groups[known]]
-            moved |= ~np.asarray(same, dtype=bool)
-        if count := int(moved.sum()):
+        if count := int(with_other_values(other, entry).sum()):
             sentence = (
                 f"{plural(count, 'person')} of release {described(row)} {'is' if count == 1 else 'are'} now in a class "
                 f"with other confidential values, so that what the two classes have in common is theirs."

@@ -76,7 +76,7 @@ class Row:
     persons: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Ledger:
     """A ledger in a file.
 
@@ -182,6 +182,26 @@ class Ledger:
             Path(f"{path}{ending}").chmod(0o600)
         return Ledger(path)
 
+    def take_over(self, other: "Ledger") -> None:
+        """Enter what another ledger with the same key has and this one lacks: releases with their time, withdrawals.
+
+        Raises FileError if the keys differ, so that no person would be recognised.
+        """
+        if other.secret != self.secret:
+            raise FileError(
+                f"The ledgers '{self.path}' and '{other.path}' were begun apart, so that nobody can be recognised "
+                f"between them. Keep one ledger in a file (--ledger) from now on."
+            )
+        own = {_text(row.about): row.number for row in self.rows()}
+        numbers: dict[int, int] = {}
+        for row in other.rows():
+            if row.kind == "withdrawal":
+                if (number := numbers[row.about["number"]]) in [counted.number for counted in self.counted()]:
+                    self.withdraw(number, row.about["because"])
+                continue
+            present = own.get(_text(row.about))
+            numbers[row.number] = present or self.append(other.entry(row.number), self.secret, lambda: None)
+
     def _append(
         self,
         kind: str,
@@ -199,7 +219,7 @@ class Ledger:
             judged_again()
             last = connection.execute("SELECT number, link FROM rows ORDER BY number DESC LIMIT 1").fetchone()
             number, before = last or (0, BEGINNING)
-            text = json.dumps({**about, "made": datetime.now(UTC).isoformat(timespec="seconds")}, sort_keys=True)
+            text = _text({"made": datetime.now(UTC).isoformat(timespec="seconds"), **about})
             row = (number + 1, kind, text, *blobs)
             connection.execute(ADDED, (*row, _link(before, row, secret)))
             connection.execute("COMMIT")
@@ -280,6 +300,10 @@ class Ledger:
 def new_secret() -> bytes:
     """A new key of a ledger's hashes."""
     return secrets.token_bytes(KEY_BYTES)
+
+
+def _text(about: Mapping[str, Any]) -> str:
+    return json.dumps(about, sort_keys=True)
 
 
 def _begun(connection: sqlite3.Connection) -> bool:

@@ -123,7 +123,12 @@ class LedgerRules(BaseModel):
         releases without an audience, which anybody may have.
     hold_back
         Hold back what would tell persons apart: newcomers wait until k of them are alike, and whoever changes with
-        fewer than k of his class is released with the quasi-identifiers of the others in it.
+        fewer than k of his class is released with the quasi-identifiers of the others in it. Groups that a step forms
+        are kept as long as their members stay, so that averages follow them. With `m`, classes are withheld whose
+        values would change.
+    newcomers
+        Fewest newcomers that `hold_back` lets in at once, if more than k. Where averages are released, more newcomers
+        wait longer and form closer groups.
     left
         A column, never released, with a cell for whoever has left (the day of death or of leaving) and none for others.
         With `hold_back` such a record stays in the releases until k of its class can leave together.
@@ -138,6 +143,7 @@ class LedgerRules(BaseModel):
     epsilon: Annotated[dict[str, float], Setting()] = {}
     collude: Annotated[tuple[str, ...], Strict(False), Setting()] = ()
     hold_back: Annotated[bool, Setting()] = False
+    newcomers: Annotated[int, Ge(1), Setting()] = 1
     left: Annotated[str | None, ColumnName()] = None
 
 

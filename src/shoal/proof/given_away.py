@@ -108,7 +108,7 @@ def laws_among(
             seen = Seen.of(relation, (by,), on)
             if seen.shows_law(unit=by in units):
                 look_ups[Dependency((by,), on)] = seen.support
-        look_ups |= _together(relation, _records_seen(original, schema, there), wanted, look_ups)
+        look_ups |= _together(relation, records_seen(original, schema, there), wanted, look_ups)
     arithmetic = _arithmetic(original, schema, there, wanted)
     counts = {law: _counts(original, schema, law, arithmetic.cells) for law in arithmetic.laws}
     return Laws(
@@ -165,7 +165,7 @@ def given_away(
                 alone.append(law)
                 if seen.open_causes:
                     yield law, seen.support
-        for law, support in _together(relation, _records_seen(stage, schema, names), lacking, alone).items():
+        for law, support in _together(relation, records_seen(stage, schema, names), lacking, alone).items():
             if law not in tried and Seen.of(relation, law.by, law.on).open_causes:
                 yield law, support
 
@@ -188,7 +188,7 @@ def computed(
     """
     if not lacking:
         return
-    records = _records_seen(stage, schema, names)
+    records = records_seen(stage, schema, names)
     own, read = Arithmetic(records, lacking), Read()
     there = [law for law in laws.arithmetic if set(law.columns) & set(lacking)]
     here = [replace(law, exceptions=0) for law in own.laws]  # those of the records looked at say nothing of all
@@ -204,10 +204,10 @@ def computed(
 
 def _arithmetic(stage: Stage, schema: Schema, names: Sequence[str], lacking: Sequence[str]) -> Arithmetic:
     """The laws in records at equal distances."""
-    return Arithmetic(_records_seen(stage, schema, names), lacking)
+    return Arithmetic(records_seen(stage, schema, names), lacking)
 
 
-def _records_seen(stage: Stage, schema: Schema, names: Sequence[str]) -> Records:
+def records_seen(stage: Stage, schema: Schema, names: Sequence[str]) -> Records:
     """Records at equal distances."""
     look = partial(_records_between, shares=max(stage.records // FIRST, 1))
     return _described(pl.concat(stage.each(look, tuple(names))), schema)

@@ -16,6 +16,7 @@ from shoal.plan.codebook import codebook
 from shoal.plan.guess import known_by
 from shoal.plan.publication import hidden_in_parts, public_rule, public_schema
 from shoal.privacy.base import ClassModel
+from shoal.proof.bounded import refuse_bounded
 from shoal.proof.given_away import refuse_given_away
 from shoal.proof.in_parts import Judged
 from shoal.proof.narrowed import refuse_narrowed
@@ -97,6 +98,7 @@ def write_release(
     files, written = _write_table(done, source, public)
     refuse_given_away(written, done.schema, done.run.memory, done.run.spill, done.before)
     refuse_narrowed(written, done.schema, done.run.folder, done.run.memory, done.run.spill)
+    refuse_bounded(written, done.schema, done.before)
     run, proof = done.run, done.run.journal.place("proof", anew=True)
     judged = Judged.of(written, done.schema, run.folder, proof, source.connection, run.memory, run.tell)
     models = class_models(done.plan)

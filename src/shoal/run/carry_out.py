@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -32,7 +32,7 @@ from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
 from shoal.run.course import Course, concluded
-from shoal.run.one_step import facts_after, result_of
+from shoal.run.one_step import SEQUENCE, facts_after, forms_groups_of_persons, result_of, result_within_sequences
 from shoal.run.parts.admission import needed_at_once
 from shoal.run.parts.in_blocks import Runs, formed_in_blocks
 from shoal.run.privacy_spent import check_accounted, private_steps, spent
@@ -52,8 +52,16 @@ from shoal.vocabulary.registry import registered
 InBlocks = Callable[[int, PartitionStep, Records], StepResult]
 """Carries a step, by its number, out on records in blocks."""
 
-HoldBack = Callable[[Microdata, Course], Course]
-"""Changes the records after the last step by what earlier releases tell of them; given the original as well."""
+
+class HoldBack(Protocol):
+    """Changes records, before the first step and after the last, by what earlier releases tell of their persons."""
+
+    def before_steps(self, original: Microdata, course: Course) -> Course:
+        """The records that take part, with the column `SEQUENCE`."""
+
+    def after_steps(self, original: Microdata, course: Course) -> Course:
+        """The records with what would tell persons apart held back."""
+
 
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
 """Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
@@ -178,11 +186,10 @@ def carry_out(
     constraints = Constraints.parse(plan.constraints, before)
     check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
+    course = course if hold_back is None else hold_back.before_steps(original, course)
     in_blocks = None if run is None else partial(formed_in_blocks, run(ready, entropy), original)
     course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks)
-    if hold_back is not None:
-        course = hold_back(original, course)
-        check_some_left(len(course.records))
+    course = course if hold_back is None else hold_back.after_steps(original, course)
     if loss := spent(result.facts for result in course.results):
         course = course.with_account("privacy loss", loss)
     course = concluded(course, before, ready, constraints, entropy)
@@ -256,6 +263,8 @@ def _after_step(
     number = len(course.results)
     if in_blocks is not None and isinstance(step, PartitionStep) and not needed_at_once(step, plan):
         result = in_blocks(number, step, course.records)
+    elif SEQUENCE in course.records and forms_groups_of_persons(step, plan):
+        result = result_within_sequences(step, course.records, plan, rng, tell)
     else:
         result = result_of(step, course.records, step.changes(plan.schema), plan, rng, tell)
     facts = facts_after(plan, result.facts, course.accounts)

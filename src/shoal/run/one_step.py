@@ -6,14 +6,17 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.plan import Plan
-from shoal.plan.steps import Step
+from shoal.plan.steps import PartitionStep, Step
 from shoal.privacy.base import ClassModel
 from shoal.table.records import Records
-from shoal.table.schema import UNITS
+from shoal.table.schema import UNITS, default_unit
 from shoal.table.step_result import StepAccount, StepResult
 from shoal.vocabulary.errors import Refused
 from shoal.vocabulary.facts import Facts, unbounded
 from shoal.vocabulary.progress import OnProgress
+
+SEQUENCE = "sequence of earlier releases"
+"""Name of a column, never released, with equal cells for persons of whom earlier releases tell the same."""
 
 
 def result_of(
@@ -36,6 +39,24 @@ def result_of(
     tell(step.name, 1.0)
     refuse_nothing_left(step, len(result.records))
     return result
+
+
+def forms_groups_of_persons(step: Step, plan: Plan) -> bool:
+    """True if a step puts the quasi-identifiers of single records into groups."""
+    if not isinstance(step, PartitionStep) or step.method.one_group:
+        return False
+    of_records = (step.unit or default_unit(plan.schema.names)) == "record"
+    return of_records and bool({*step.changes(plan.schema)} & {*plan.schema.names("quasi-identifier")})
+
+
+def result_within_sequences(
+    step: Step, records: Records, plan: Plan, rng: np.random.Generator, tell: OnProgress
+) -> StepResult:
+    """A step whose groups do not mix persons of whom earlier releases tell different things; without facts on these."""
+    strata = records.with_variables(replace(records[SEQUENCE], role="stratum"))
+    result = result_of(step, strata, step.changes(plan.schema), plan, rng, tell)
+    back = result.records.with_variables(replace(result.records[SEQUENCE], role="identifier"))
+    return replace(result, records=back, facts={n: fact for n, fact in result.facts.items() if n != "strata"})
 
 
 def _counted(step: Step, plan: Plan) -> set[str]:

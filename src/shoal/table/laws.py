@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from shoal.table.arithmetic import Arithmetic, ArithmeticLaw
 from shoal.table.dependencies import UNITS, Dependency, Support, gives_back, support_if_believed
 from shoal.table.joint_dependencies import joint_laws
+from shoal.table.narrowed_ranges import generalised
 from shoal.table.records import Records
 
 
@@ -35,11 +36,14 @@ class Laws:
     arithmetic: tuple[ArithmeticLaw, ...] = ()
 
     @classmethod
-    def of(cls, original: Records, lacking: Collection[str]) -> "Laws":
-        """The laws of a table that give back columns with cells that are missing elsewhere or will be."""
-        if not lacking:
+    def of(cls, original: Records, lacking: Collection[str], ranges: Collection[str] = ()) -> "Laws":
+        """The laws of a table that give back columns with cells that are missing elsewhere or will be.
+
+        `ranges`: columns whose cells are ranges elsewhere; only arithmetic narrows these down.
+        """
+        if not lacking and not ranges:
             return NO_LAWS
-        arithmetic = Arithmetic(original, lacking)
+        arithmetic = Arithmetic(original, [*lacking, *ranges])
         return cls(
             look_ups=look_ups_of(original, lacking),
             arithmetic=tuple(with_steps(law, arithmetic) for law in arithmetic.laws),
@@ -47,9 +51,10 @@ class Laws:
 
     @classmethod
     def for_release(cls, original: Records, released: Records) -> "Laws":
-        """The laws among released columns that give back cells which the release lacks."""
+        """The laws among released columns that give back cells which the release lacks, or has as ranges."""
         names = [name for name in released.names() if name in original]
-        return cls.of(original.select(names), [name for name in names if not released[name].complete])
+        lacking = [name for name in names if not released[name].complete]
+        return cls.of(original.select(names), lacking, generalised(released, original))
 
     def given_back(self, known: Mapping[str, int], stay: Collection[str]) -> dict[str, str]:
         """Columns that arithmetic with others that stay gives back in at least half of their cells, with the law.

@@ -105,5 +105,7 @@ def _sections(plan: Plan) -> Iterator[str]:
     for measure in plan.measures:
         if measure.scales == "memory":
             yield f"{measure.method_name} is measured only on a whole table. Leave it out."
+    if plan.ledger is not None:
+        yield "A ledger is kept only of a whole table. Leave the section ledger out."
     for step in private_steps(plan):
         yield f"The privacy loss of {step.name} is accounted for only in a whole table. Leave the step out."
