@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -43,7 +44,7 @@ from shoal.table.microdata import Microdata
 from shoal.table.missing_values import check_some, check_some_left
 from shoal.table.partition import Partition
 from shoal.table.records import Records
-from shoal.table.schema import UNITS, Schema, in_order_of
+from shoal.table.schema import UNITS, Column, Schema, in_order_of
 from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
 from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.progress import OnProgress
@@ -54,6 +55,12 @@ InBlocks = Callable[[int, PartitionStep, Records], StepResult]
 
 HoldBack = Callable[[Microdata, Course], Course]
 """Changes the records after the last step by what earlier releases tell of them; given the original as well."""
+
+Numbered = Callable[[Records], Records]
+"""Gives the records of a finished table the keys that they are released with."""
+
+SharedSteps = Mapping[int, Callable[[Records], StepResult]]
+NO_STEPS: SharedSteps = MappingProxyType({})
 
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
 """Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
@@ -140,6 +147,65 @@ class Outcome:
         return measured(self.plan, self.pair, self.entropy, self.tell)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stepped:
+    """A plan whose steps were carried out, before rules are restored, cells rounded and records put in order.
+
+    Parameters
+    ----------
+    ready
+        The plan with its files read.
+    typed
+        True if the table's types were inferred from its cells.
+    """
+
+    plan: Plan
+    ready: Plan
+    entropy: int
+    tell: OnProgress
+    original: Microdata
+    before: Records
+    constraints: Constraints
+    course: Course
+    typed: bool
+
+    def kept(self, rows: Longs) -> "Stepped":
+        """The same without the records of all other rows."""
+        records = self.course.records
+        kept = records.take(np.isin(records.rows, rows))
+        check_some_left(len(kept))
+        return replace(self, course=replace(self.course, records=kept))
+
+    def outcome(self, fractional: Collection[str] = (), numbered: Numbered | None = None) -> Outcome:
+        """The finished table; parameters as for `carry_out`."""
+        plan, course = self.plan, self.course
+        if loss := spent(result.facts for result in course.results):
+            course = course.with_account("privacy loss", loss)
+        course = concluded(course, self.before, self.ready, self.constraints, self.entropy)
+        if numbered is not None:
+            course = replace(course, records=numbered(course.records))
+        rebuilt = self.original.rebuild(course.records).without_metadata()
+        rebuilt = rebuilt.with_whole_numbers(fractional) if self.typed else rebuilt
+        keys = {v.name: Column(role=v.role) for v in course.records.variables if v.name not in plan.schema.columns}
+        schema = Schema.model_construct(root=_in_order(plan.schema, course.records, rebuilt).columns | keys)
+        finished = Microdata.finished(rebuilt.native, schema)
+        released = replace(finished.encoded, rows=course.records.rows)
+        loaded = trees(plan.schema, plan.folder, released)
+        return Outcome(
+            plan=plan,
+            schema=schema,
+            entropy=self.entropy,
+            tell=self.tell,
+            course=course,
+            constraints=self.constraints,
+            original=self.original,
+            before=self.before,
+            finished=finished,
+            released=with_trees(released, loaded),
+            trees=loaded,
+        )
+
+
 def carry_out(
     table: Any,
     plan: Plan,
@@ -165,6 +231,26 @@ def carry_out(
     InputError
         If the table or the plan cannot be used.
     """
+    done = after_steps(table, plan, seed, stage, run)
+    if hold_back is not None:
+        course = hold_back(done.original, done.course)
+        check_some_left(len(course.records))
+        done = replace(done, course=course)
+    return done.outcome(fractional)
+
+
+def after_steps(
+    table: Any,
+    plan: Plan,
+    seed: int | None,
+    stage: OnProgress | None,
+    run: Runs | None = None,
+    shared: SharedSteps = NO_STEPS,
+) -> Stepped:
+    """Carry the steps of a plan out on a table; parameters as for `carry_out`.
+
+    `shared`: steps, by their number, that are carried out on several tables at once.
+    """
     tell = stage or (lambda text, fraction: None)
     original = microdata(table, plan)
     plan = plan.covering(original.frame.columns)
@@ -179,32 +265,17 @@ def carry_out(
     check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
     in_blocks = None if run is None else partial(formed_in_blocks, run(ready, entropy), original)
-    course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks)
-    if hold_back is not None:
-        course = hold_back(original, course)
-        check_some_left(len(course.records))
-    if loss := spent(result.facts for result in course.results):
-        course = course.with_account("privacy loss", loss)
-    course = concluded(course, before, ready, constraints, entropy)
-    typed = isinstance(table, Table) and table.types_from_cells
-    rebuilt = original.rebuild(course.records).without_metadata()
-    rebuilt = rebuilt.with_whole_numbers(fractional) if typed else rebuilt
-    schema = _in_order(plan.schema, course.records, rebuilt)
-    finished = Microdata.finished(rebuilt.native, schema)
-    released = replace(finished.encoded, rows=course.records.rows)
-    loaded = trees(plan.schema, plan.folder, released)
-    return Outcome(
+    course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks, shared)
+    return Stepped(
         plan=plan,
-        schema=schema,
+        ready=ready,
         entropy=entropy,
         tell=tell,
-        course=course,
-        constraints=constraints,
         original=original,
         before=before,
-        finished=finished,
-        released=with_trees(released, loaded),
-        trees=loaded,
+        constraints=constraints,
+        course=course,
+        typed=isinstance(table, Table) and table.types_from_cells,
     )
 
 
@@ -239,22 +310,36 @@ def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
 
 
 def _after_steps(
-    course: Course, constraints: Constraints, plan: Plan, entropy: int, tell: OnProgress, in_blocks: InBlocks | None
+    course: Course,
+    constraints: Constraints,
+    plan: Plan,
+    entropy: int,
+    tell: OnProgress,
+    in_blocks: InBlocks | None,
+    shared: SharedSteps,
 ) -> tuple[Course, Constraints]:
     """All steps carried out, each with random numbers of its own; and the constraints as they are met from then on."""
     for number, step in enumerate(plan.steps):
-        course = _after_step(course, step, plan, keyed_generator(entropy, number), tell, in_blocks)
+        course = _after_step(course, step, plan, keyed_generator(entropy, number), tell, in_blocks, shared)
         if step.own_cells:  # lengths taken from cells without noise would not be paid for
             constraints = constraints.in_units_of(course.records)
     return course, constraints
 
 
 def _after_step(
-    course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: OnProgress, in_blocks: InBlocks | None
+    course: Course,
+    step: Step,
+    plan: Plan,
+    rng: np.random.Generator,
+    tell: OnProgress,
+    in_blocks: InBlocks | None,
+    shared: SharedSteps,
 ) -> Course:
     """One step carried out, its groups formed in blocks where they may be."""
     number = len(course.results)
-    if in_blocks is not None and isinstance(step, PartitionStep) and not needed_at_once(step, plan):
+    if number in shared:
+        result = shared[number](course.records)
+    elif in_blocks is not None and isinstance(step, PartitionStep) and not needed_at_once(step, plan):
         result = in_blocks(number, step, course.records)
     else:
         result = result_of(step, course.records, step.changes(plan.schema), plan, rng, tell)
