@@ -7,9 +7,11 @@ from typing import Any
 from shoal.desk.given import EngineName, Given
 from shoal.desk.in_parts import Workshop, Writing, protect_in_parts, protect_in_parts_for_now
 from shoal.desk.keeping import IN_PARTS, Keeping
+from shoal.desk.linked import protect_linked
 from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
+from shoal.plan.linked import LinkedPlan, any_plan
 from shoal.release import Release
 from shoal.release.directory import check_free, check_writable
 from shoal.release.publish import UNPROVED
@@ -24,7 +26,7 @@ from shoal.vocabulary.progress import OnProgress, shown
 
 def protect(
     table: Any,
-    plan: Plan | Mapping[str, Any] | str | Path,
+    plan: Plan | LinkedPlan | Mapping[str, Any] | str | Path,
     out: str | Path | None = None,
     *,
     seed: int | None = None,
@@ -54,9 +56,10 @@ def protect(
     table
         A pandas, polars or pyarrow table, a lazy frame of polars, a DuckDB relation, a data frame of Spark, or
         Microdata; never modified. Or the path of a file, a folder of Parquet or CSV files or a pattern as in
-        `data/*.parquet`; or what `shoal.table.files.tables.read_table` made of a file.
+        `data/*.parquet`; or what `shoal.table.files.tables.read_table` made of a file. For a plan with `tables`, a
+        mapping of tables by their names, or the folder that their files are in; they are held whole.
     plan
-        A Plan, its sections as a mapping, or the path of a YAML file.
+        A Plan or LinkedPlan, its sections as a mapping, or the path of a YAML file.
     out
         Directory to write the release to, which must not exist or be empty; without one, `write` does it.
     seed
@@ -104,7 +107,21 @@ def protect(
     InputError
         If the table or the plan cannot be used, or a table held whole needs more memory than is allowed.
     """
-    described = Plan.of(plan, folder)
+    described = any_plan(plan, folder)
+    if isinstance(described, LinkedPlan):
+        if ledger is not None or after is not None:
+            raise ParameterError("A plan for several tables has no ledger. Leave ledger and after out.")
+        return protect_linked(
+            table,
+            described,
+            out,
+            seed=seed,
+            memory=memory,
+            overwrite=overwrite,
+            unproved=unproved,
+            stage=stage,
+            reading=reading,
+        )
     admit(described)
     check_seed(seed)
     keeping = Keeping.of(described, ledger, after)

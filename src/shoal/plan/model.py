@@ -55,6 +55,11 @@ EXACT_OR_BLOCKS = (
     "block_size is for a table that is worked on in parts, which 'exact: true' rules out. Leave one of them out."
 )
 
+SEVERAL_TABLES = (
+    "a plan with tables is for several linked tables, which only shoal protect and shoal audit work on. Name a plan for "
+    "one table."
+)
+
 NOBODY = (
     "no column is a quasi-identifier, so every privacy requirement would hold emptily. "
     "Give the columns that others may know the role quasi-identifier."
@@ -313,6 +318,11 @@ class Plan:
         return _read(plan, "plan", Path(folder or ""))
 
     @classmethod
+    def of_table(cls, sections: Mapping[str, Any], source: str, folder: Path) -> "Plan":
+        """A plan from the sections of one of several tables; `source` names it in messages."""
+        return _read(sections, source, folder)
+
+    @classmethod
     def read(cls, path: str | Path) -> "Plan":
         """Read a plan from a YAML 1.2 file.
 
@@ -373,6 +383,8 @@ def _read(sections: Any, source: str, folder: Path) -> Plan:
     """A plan from its sections; mistakes are told with lines and columns where these are known."""
     if not isinstance(sections, Mapping):
         raise PlanError(f"{source}: a plan is a mapping with the sections {', '.join(SECTIONS)}.")
+    if "tables" in sections:
+        raise PlanError(f"{source}: {SEVERAL_TABLES}", [(("tables",), SEVERAL_TABLES)])
     check_nesting(sections, source)
     columns = sections.get("columns")
     context = (

@@ -128,8 +128,8 @@ def _write(
     public, private = folder / "release", folder / "private"
     public.mkdir()
     private.mkdir(mode=0o700)
-    _write_public(release, public, labels, approved)
-    _write_private(release, private, frontier, labels)
+    write_public(release, public, labels, approved)
+    write_private(release, private, frontier, labels)
     if release.pending is not None:
         release.pending.record(folder, release.account)
     write_record(release.record if approved is None else {**release.record, "approval": approved}, folder)
@@ -174,25 +174,39 @@ def _from_there(plan: Plan, folder: Path) -> str:
     return dump_yaml(moved(plan, folder))
 
 
-def _write_public(release: WholeRelease, folder: Path, labels: Table | None, approved: Approved | None) -> None:
+def write_public(
+    release: WholeRelease, folder: Path, labels: Table | None, approved: Approved | None, data: str = "data"
+) -> tuple[Table, TablePair]:
+    """Write the public folder of a release that holds its table, and prove the release on its file.
+
+    Parameters
+    ----------
+    data
+        Path of the data file from the folder, or from the root, without its ending.
+
+    Returns
+    -------
+    The table as read back, and the pair on which it was proved; of several copies the last.
+    """
     coded = _codings(release, labels)
     measures = _measures(release, labels, coded)
     table = replace(in_codes(_labelled(release, labels), coded), measures=measures)
     written = {}
     for number, copy in enumerate(release.copies, 1):
-        path = folder / (f"data-{number}" if release.further else "data")
+        path = folder / (f"{data}-{number}" if release.further else data)
         path = path.with_suffix(f".{release.output.format}")
         labelled = _labelled(copy, labels)
         write_table(
             replace(in_codes(labelled, coded), measures=measures), path, guard_formulas=release.output.guard_formulas
         )
-        _prove_file(copy, labelled.frame, path, coded)
+        proved = _prove_file(copy, labelled.frame, path, coded)
         written[path.name] = sha256_of(path)
     write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame), RECORD_VERSION))
     content = public_evidence(release, files=written, labels=table.value_labels, titles=table.labels)
     if approved is not None:
         content["approval"] = published(approved)
     write_evidence(content, folder)
+    return proved
 
 
 def _labelled(release: WholeRelease, labels: Table | None) -> Table:
@@ -268,7 +282,9 @@ def _occurring(column: pl.Series, value_labels: Mapping[Any, str], reasons: pl.S
     return {code: label for code, label in value_labels.items() if code_text(code) in present}
 
 
-def _prove_file(release: WholeRelease, frame: pl.DataFrame, path: Path, coded: Mapping[str, Coding]) -> None:
+def _prove_file(
+    release: WholeRelease, frame: pl.DataFrame, path: Path, coded: Mapping[str, Coding]
+) -> tuple[Table, TablePair]:
     """Prove the requirements on the cells read back from the file, as finely as the file tells them apart."""
     table = in_words(_read_back(path, len(release.rows)), coded)
     finished = Microdata.finished(table.frame, release.schema, table.spellings).encoded
@@ -285,6 +301,7 @@ def _prove_file(release: WholeRelease, frame: pl.DataFrame, path: Path, coded: M
             f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
             f"{quoted(lost)}. Choose parquet{', or csv' * (path.suffix != '.csv')}."
         )
+    return table, pair
 
 
 def _as_in_file(released: Records, read: Records) -> Records:
@@ -313,7 +330,7 @@ def _read_back(path: Path, n: int) -> Table:
     return table
 
 
-def _write_private(
+def write_private(
     release: WholeRelease, folder: Path, frontier: Mapping[str, Any] | None, labels: Table | None
 ) -> None:
     codes, titles = ({}, {}) if labels is None else (labels.value_labels, labels.labels)

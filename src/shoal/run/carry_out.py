@@ -46,7 +46,7 @@ from shoal.table.partition import Partition
 from shoal.table.records import Records
 from shoal.table.schema import UNITS, Column, Schema, in_order_of
 from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
-from shoal.vocabulary.errors import ParameterError
+from shoal.vocabulary.errors import ParameterError, Refused
 from shoal.vocabulary.progress import OnProgress
 from shoal.vocabulary.registry import registered
 
@@ -173,7 +173,8 @@ class Stepped:
         """The same without the records of all other rows."""
         records = self.course.records
         kept = records.take(np.isin(records.rows, rows))
-        check_some_left(len(kept))
+        if not len(kept):
+            raise Refused("Nothing was released. None of its records is left. Let steps ask for less.")
         return replace(self, course=replace(self.course, records=kept))
 
     def outcome(self, fractional: Collection[str] = (), numbered: Numbered | None = None) -> Outcome:
@@ -188,7 +189,8 @@ class Stepped:
         rebuilt = rebuilt.with_whole_numbers(fractional) if self.typed else rebuilt
         keys = {v.name: Column(role=v.role) for v in course.records.variables if v.name not in plan.schema.columns}
         schema = Schema.model_construct(root=_in_order(plan.schema, course.records, rebuilt).columns | keys)
-        finished = Microdata.finished(rebuilt.native, schema)
+        numbers = (rebuilt.frame[name].cast(nw.Int64()) for name in keys)
+        finished = Microdata.finished(replace(rebuilt, frame=rebuilt.frame.with_columns(*numbers)).native, schema)
         released = replace(finished.encoded, rows=course.records.rows)
         loaded = trees(plan.schema, plan.folder, released)
         return Outcome(
