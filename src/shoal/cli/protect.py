@@ -63,6 +63,7 @@ def protect(
 
     DATA is a file, or a folder or pattern of Parquet or CSV files, which may hold more than memory does; or the
     address of a database, whose password comes from SHOAL_PASSWORD or from the file that SHOAL_PASSWORD_FILE names.
+    For a plan with tables it is the folder that their files are in.
 
     \b
     OUT/release/   the protected table, report.html, evidence.json, codebook.json: may leave the building
@@ -78,20 +79,26 @@ def protect(
       shoal protect postgresql://me@db/clinic --query discharges --plan plan.yaml --out release-1
       shoal protect census/ --plan plan.yaml --out release-3 --memory 6GB
       shoal protect census/ --plan plan.yaml --out release-4 --engine spark
+      shoal protect hospital/ --plan tables.yaml --out release-5
     """
     from shoal.desk.given import Given
     from shoal.plan.admission import admit
+    from shoal.plan.linked import LinkedPlan, any_plan
     from shoal.release.directory import check_free, check_writable
     from shoal.release.publish import check_proved
 
-    plan = shoal.Plan.read(plan_file)
-    admit(plan)
+    plan, frontier = any_plan(plan_file), None
     check_writable(out)
     check_free(out, overwrite=overwrite)
     _note_small_seed(terminal, seed)
-    frontier = _explored(exploration, plan) if exploration else None
     given = Given.of(data, reading)
-    _hold(terminal, given, plan, working["memory"])
+    if isinstance(plan, LinkedPlan):
+        if exploration:
+            raise FileError("A plan for several tables is not explored. Leave --exploration out.")
+    else:
+        admit(plan)
+        frontier = _explored(exploration, plan) if exploration else None
+        _hold(terminal, given, plan, working["memory"])
     with _explained(refusal), terminal.progress() as stage:
         release = shoal.protect(
             given,
