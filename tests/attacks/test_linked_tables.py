@@ -73,7 +73,13 @@ def random_plan(
             steps.append({"mask": "suppress-records", "k": int(rng.integers(2, 4)), "columns": names, "limit": 1})
         if rng.random() < 0.3:
             steps.append({"mask": "sample", "fraction": 0.8})
-        described[name] = {"key": f"{name} key", "parent": parent, "columns": columns, "steps": steps, "accept": ["day"]}
+        described[name] = {
+            "key": f"{name} key",
+            "parent": parent,
+            "columns": columns,
+            "steps": steps,
+            "accept": ["day"],
+        }
     knowing = [None, "all records", "one record", 1, 2, 3][rng.integers(6)]
     required: dict[str, Any] = {"privacy": "k-anonymity", "k": int(rng.integers(2, 5))}
     plan = {
@@ -120,7 +126,11 @@ class Joiner:
         return self.rows[self.parents[name]][row[self.keys[self.parents[name]]]]
 
     def person(self, name: str, row: Mapping[str, str]) -> str:
-        return row[self.keys[name]] if self.parents[name] is None else self.person(self.parents[name], self.above(name, row))
+        return (
+            row[self.keys[name]]
+            if self.parents[name] is None
+            else self.person(self.parents[name], self.above(name, row))
+        )
 
     def branch(self, name: str, row: Mapping[str, str]) -> tuple[Any, ...]:
         """A row with all that hangs on it."""
@@ -177,7 +187,9 @@ def _read(path: Path) -> Rows:
         return list(csv.DictReader(file))
 
 
-def attack(parents: Mapping[str, str | None], tables: Mapping[str, pl.DataFrame], plan: dict[str, Any], out: Path) -> None:
+def attack(
+    parents: Mapping[str, str | None], tables: Mapping[str, pl.DataFrame], plan: dict[str, Any], out: Path
+) -> None:
     """Recount a release from its files, and look for what must not be in them."""
     joiner, required = Joiner(out / "release", plan), plan["requirements"][0]
     assert joiner.dangling() == 0

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shoal.desk.audit_whole import pair_and_verdicts
 from shoal.desk.given import Given
 from shoal.desk.whole import exact_measures, refuse_unanswered, release_of
-from shoal.desk.audit_whole import pair_and_verdicts
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import KnownLess
@@ -90,7 +90,9 @@ def given_tables(
 
 def file_of(folder: Path, name: str, file: str | None) -> Path:
     """The file of a table in a folder, by the plan or by the table's name."""
-    candidates = [folder / file] if file else sorted(p for p in folder.iterdir() if p.is_file() and p.name.split(".")[0] == name)
+    candidates = (
+        [folder / file] if file else sorted(p for p in folder.iterdir() if p.is_file() and p.name.split(".")[0] == name)
+    )
     if len(candidates) != 1 or not candidates[0].exists():
         there = f"; there are {quoted(p.name for p in candidates)}" if len(candidates) > 1 else ""
         raise FileError(
@@ -100,9 +102,7 @@ def file_of(folder: Path, name: str, file: str | None) -> Path:
     return candidates[0]
 
 
-def _proved(
-    done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]]
-) -> LinkedRelease:
+def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]]) -> LinkedRelease:
     """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
     over = [over.verdict for over in done.over_tables]
     shared = (*over, linked_verdict(done.links))
@@ -115,9 +115,7 @@ def _proved(
         with in_table(name):
             refuse_unanswered(outcome, read[name], done.plan.requirements)
         exact = exact_measures(outcome.plan, outcome.accounts)
-        evidence = Evidence(
-            verdicts=(*own[name], *shared), findings=outcome.findings(), of_records=outcome.of_records
-        )
+        evidence = Evidence(verdicts=(*own[name], *shared), findings=outcome.findings(), of_records=outcome.of_records)
         release = release_of(outcome, evidence, exact, origins[name])
         proved = release.account.proved or bool(done.plan.requirements)
         releases[name] = replace(release, account=replace(release.account, proved=proved))

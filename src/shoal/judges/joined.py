@@ -70,7 +70,7 @@ class Joined:
         return {name: Laws.for_release(records, released.joins[name]) for name, records in self.joins.items()}
 
     def stages(self, laws: Mapping[str, Laws]) -> "Iterator[Joined]":
-        """The joins as written, and as far as they are filled in: by certain laws, by all, and by those of the original.
+        """The joins as written, and filled in: by certain laws, by all, and by those of the original.
 
         `laws`: of the original, by table; none where it is not at hand.
         """

@@ -19,8 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.context import CONTEXTS, ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
@@ -28,6 +26,7 @@ from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan
 from shoal.plan.named import read_requirement
 from shoal.plan.sections import Output
+from shoal.privacy.base import PrivacyModel
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
 from shoal.table.links import Key, Keys, chain, root_of
@@ -167,7 +166,9 @@ def person_column(keys: Keys, name: str) -> str:
 
 def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
     check_nesting(sections, source)
-    mistakes: list[Mistake] = [((str(key),), unknown("section", str(key), OF_TABLES)) for key in sections if key not in OF_TABLES]
+    mistakes: list[Mistake] = [
+        ((str(key),), unknown("section", str(key), OF_TABLES)) for key in sections if key not in OF_TABLES
+    ]
     mistakes += _of_settings(sections)
     keys = _keys(sections.get("tables"), mistakes)
     if mistakes:
@@ -210,13 +211,17 @@ def _of_settings(sections: Mapping[str, Any]) -> Iterator[Mistake]:
 def _keys(tables: Any, mistakes: list[Mistake]) -> dict[str, Key]:
     """The keys of the tables, each after its parent; mistakes are added to those that there are."""
     if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
-        mistakes.append((("tables",), "tables must be a mapping of tables, as in {patients: {key: id, columns: {...}}}."))
+        mistakes.append(
+            (("tables",), "tables must be a mapping of tables, as in {patients: {key: id, columns: {...}}}.")
+        )
         return {}
     for name, table in tables.items():
         if not NAME.fullmatch(str(name)):
             mistakes.append((("tables", name), f"table '{name}': a name is of letters, digits, - and _, for its file."))
         known = (*OF_KEYS, *OF_TABLE)
-        mistakes += [(("tables", name, k), f"table '{name}': {unknown('key', str(k), known)}") for k in table if k not in known]
+        mistakes += [
+            (("tables", name, k), f"table '{name}': {unknown('key', str(k), known)}") for k in table if k not in known
+        ]
     roots = [name for name, table in tables.items() if table.get("parent") is None]
     if len(roots) != 1:
         named = f"{quoted(roots)} have none" if roots else "all have one"
@@ -254,7 +259,7 @@ def _ordered(tables: Mapping[str, Any], root: str, mistakes: list[Mistake]) -> d
     for name, own in keys.items():
         columns = tables[name].get("columns") or {}
         above = [keys[upper].key for upper in chain(keys, name)]
-        for column in {own.key, own.link, person_column(keys, name), *above} & set(columns):
+        for column in map(str, {own.key, own.link, person_column(keys, name), *above} & set(columns)):
             sentence = f"table '{name}': '{column}' is a key, which the plan numbers anew. Leave it out of columns."
             mistakes.append((("tables", name, "columns", column), sentence))
     return keys
@@ -270,13 +275,11 @@ def _requirements(sections: Mapping[str, Any]) -> Iterator[UnitModel]:
         raise _mistake(("requirements",), "the section 'requirements' must be a list.")
     for number, item in enumerate(listed):
         try:
-            model = read_requirement(item)
-        except (InputError, ValidationError) as error:
+            model = _of_persons(read_requirement(item))
+        except InputError as error:
             raise _mistake(("requirements", number), f"requirements {number + 1}: {error}") from None
-        if sentence := _not_of_persons(model):
-            raise _mistake(("requirements", number), f"requirements {number + 1}: {sentence}")
         named.add(model.method_name)
-        yield replace(model, unit=model.unit or "person")
+        yield model
     if context is not None and "k-anonymity" not in named:
         yield KAnonymity(k=CONTEXTS[context].k, unit="person")
 
@@ -285,14 +288,20 @@ def _mistake(place: tuple[str | int, ...], sentence: str) -> PlanError:
     return PlanError(sentence, [(place, sentence)])
 
 
-def _not_of_persons(model: Any) -> str:
-    """The reason why a requirement is none on persons over several tables; empty if it is one."""
+def _of_persons(model: PrivacyModel) -> UnitModel:
+    """The requirement on persons over several tables. Raises PlanError if it is none."""
     if not isinstance(model, UnitModel) or model.unit not in (None, *UNITS):
-        name = getattr(model, "method_name", "this")
-        return (
-            f"{name} is judged table by table. State it below a table; over persons in all tables there are "
-            f"k-anonymity, l-diversity, t-closeness and average-risk."
+        raise PlanError(
+            f"{getattr(model, 'method_name', 'this bound')} is judged table by table. State it below a table; over "
+            f"persons in all tables there are k-anonymity, l-diversity, t-closeness and average-risk."
         )
+    if sentence := _too_special(model):
+        raise PlanError(sentence)
+    return replace(model, unit=model.unit or "person")
+
+
+def _too_special(model: UnitModel) -> str:
+    """The parameters that a requirement has on one table alone, in a sentence; empty if there are none."""
     if getattr(model, "columns", None) is not None or getattr(model, "missing", "equal") != "equal":
         return f"{model.method_name} over all tables takes no columns and no missing. Leave them out."
     if model.knows_profiles and model.knowing != "all records" and not isinstance(model, KAnonymity):
@@ -300,9 +309,7 @@ def _not_of_persons(model: Any) -> str:
     return ""
 
 
-def _table(
-    sections: Mapping[str, Any], keys: Keys, name: str, source: str, folder: Path, *, released: bool
-) -> Plan:
+def _table(sections: Mapping[str, Any], keys: Keys, name: str, source: str, folder: Path, *, released: bool) -> Plan:
     """The plan of one table, with a column of persons."""
     given = sections["tables"][name]
     content = given.copy() if hasattr(given, "copy") else dict(given)
@@ -329,4 +336,7 @@ def _check_shifts(tables: Mapping[str, Plan]) -> None:
 
 def _keyed(model: UnitModel) -> Spec:
     spec = spec_of(model)
-    return {model.method_kind: spec.pop("method"), **{key: value for key, value in plain(spec).items() if value is not None}}
+    return {
+        model.method_kind: spec.pop("method"),
+        **{key: value for key, value in plain(spec).items() if value is not None},
+    }

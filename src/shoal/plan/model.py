@@ -56,8 +56,8 @@ EXACT_OR_BLOCKS = (
 )
 
 SEVERAL_TABLES = (
-    "a plan with tables is for several linked tables, which only shoal protect and shoal audit work on. Name a plan for "
-    "one table."
+    "a plan with tables is for several linked tables, which only shoal protect and shoal audit work on. Name a plan "
+    "for one table."
 )
 
 NOBODY = (

@@ -20,8 +20,15 @@ from shoal.judges.joined import Joined
 from shoal.judges.table_pair import TablePair
 from shoal.plan.linked import LinkedPlan
 from shoal.release.directory import check_free
-from shoal.release.evidence_file import private_evidence, public_evidence
-from shoal.release.publish import check_proved, write_evidence, write_private, write_public, write_record
+from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
+from shoal.release.publish import (
+    check_as_proved,
+    check_proved,
+    write_evidence,
+    write_private,
+    write_public,
+    write_record,
+)
 from shoal.release.refusal import require
 from shoal.release.value import Account, Release, WholeRelease
 from shoal.run.linked import links_of
@@ -29,7 +36,7 @@ from shoal.run.over_tables import NO_LAWS, OverTables, judged_over_tables
 from shoal.table.files.atomic import atomic_directory
 from shoal.table.files.table import Table
 from shoal.table.links import Links
-from shoal.vocabulary.errors import plural, quoted
+from shoal.vocabulary.errors import plural
 from shoal.vocabulary.facts import of_release
 
 
@@ -164,9 +171,9 @@ def publish_linked(
     directory: str | Path,
     *,
     overwrite: bool = False,
-    labels: Mapping[str, Table] | None = None,
+    labels: Any = None,
+    frontier: Mapping[str, Any] | None = None,
     unproved: bool = False,
-    **_: Any,
 ) -> Path:
     """Write the two folders of a release of several tables; as `shoal.publish` for one.
 
@@ -185,6 +192,7 @@ def publish_linked(
         files: dict[str, str] = {}
         read: dict[str, tuple[Table, TablePair]] = {}
         for name, of in release.tables.items():
+            check_as_proved(of)
             (public / name).mkdir()
             (private / name).mkdir()
             own = None if labels is None else labels.get(name)
@@ -200,8 +208,7 @@ def publish_linked(
 
 
 def _written(folder: Path) -> dict[str, str]:
-    from shoal.release.evidence_file import read_evidence
-
+    """SHA-256 of the files of one table, by name."""
     return read_evidence(folder / "evidence.json")["sha256"]
 
 

@@ -45,7 +45,7 @@ from shoal.table.files.value_labels import WITH_LABELS, Coding, code_text, codin
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 from shoal.table.schema import UNITS
-from shoal.vocabulary.errors import DataError, FileError, Refused, plural, quoted
+from shoal.vocabulary.errors import DataError, FileError, ParameterError, Refused, plural, quoted
 
 UNPROVED = (
     "Nothing was written: the plan requires nothing, so nothing would have been proved. Add a requirement, as in "
@@ -94,13 +94,17 @@ def publish(
     FileError
         If the directory cannot be written, or holds anything that is not part of a release.
     """
+    if not isinstance(release, (LargeRelease, WholeRelease)):
+        if approval is not None:
+            raise ParameterError("A release of several tables is not approved by a review. Leave approval out.")
+        return release.write(directory, overwrite=overwrite, labels=labels, unproved=unproved)
     check_proved(release, unproved=unproved)
     target = Path(directory)
     check_free(target, overwrite=overwrite)
     with atomic_directory(target, overwrite=overwrite) as temporary:
         if isinstance(release, LargeRelease):  # it is written, and proved on its files
             shutil.copytree(release.directory, temporary, dirs_exist_ok=True)
-        elif isinstance(release, WholeRelease):
+        else:
             approved = None if approval is None else approval_of(release, approval)
             _write(release, temporary, labels, frontier, approved)
         check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
@@ -116,15 +120,8 @@ def _write(
     frontier: Mapping[str, Any] | None,
     approved: Approved | None,
 ) -> None:
-    """Write both folders of a release that holds its table.
-
-    Raises DataError if the table was changed since it was proved.
-    """
-    if any(Microdata.finished(r.table.frame, r.schema).fingerprint() != r.fingerprint for r in release.copies):
-        raise DataError(
-            "The table was changed after it was proved, so the proofs do not hold for it. Copy "
-            "release.data to work on it."
-        )
+    """Write both folders of a release that holds its table."""
+    check_as_proved(release)
     public, private = folder / "release", folder / "private"
     public.mkdir()
     private.mkdir(mode=0o700)
@@ -133,6 +130,15 @@ def _write(
     if release.pending is not None:
         release.pending.record(folder, release.account)
     write_record(release.record if approved is None else {**release.record, "approval": approved}, folder)
+
+
+def check_as_proved(release: WholeRelease) -> None:
+    """Refuse a release whose table was changed since it was proved."""
+    if any(Microdata.finished(r.table.frame, r.schema).fingerprint() != r.fingerprint for r in release.copies):
+        raise DataError(
+            "The table was changed after it was proved, so the proofs do not hold for it. Copy "
+            "release.data to work on it."
+        )
 
 
 def check_proved(release: Release, *, unproved: bool = False) -> None:

@@ -105,12 +105,7 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
     columns = {name: eager(_cells(table))[0].columns for name, table in tables.items()}
     outcomes = {name: numbered.released(name, done, columns[name]) for name, done in stepped.items()}
     return LinkedOutcome(
-        plan=plan,
-        entropy=entropy,
-        tables=outcomes,
-        original_links=links,
-        before=before,
-        dropped=dropped,
+        plan=plan, entropy=entropy, tables=outcomes, original_links=links, before=before, dropped=dropped
     )
 
 

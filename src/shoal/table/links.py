@@ -156,7 +156,9 @@ class Links:
 def _texts(table: nw.DataFrame[Any], name: str, column: str) -> pl.Series:
     """The cells of a key column as text, so that 7 and '7' are one key. Raises DataError if some are missing."""
     if column not in table.columns:
-        raise DataError(f"Table '{name}' has no column '{column}', which the plan links by; it has {quoted(table.columns)}.")
+        raise DataError(
+            f"Table '{name}' has no column '{column}', which the plan links by; it has {quoted(table.columns)}."
+        )
     cells = table.get_column(column).to_polars()
     if cells.dtype.is_float() and (cells.drop_nulls().drop_nans() % 1 == 0).all():
         cells = cells.fill_nan(None).cast(pl.Int64)
