@@ -17,7 +17,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.release import OF, WHOSE
-from shoal.run.carry_out import judged, laws_known, measured, pair_of, repeated_in
+from shoal.run.judging import judged, laws_known, measured, pair_of, repeated_in
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
 from shoal.table.files.value_labels import once_named, ranges_in_words

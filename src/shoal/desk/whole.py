@@ -20,7 +20,8 @@ from shoal.release.evidence_file import private_evidence
 from shoal.release.publish import publish
 from shoal.release.singled_out import refuse_singled_out, uniques
 from shoal.release.unchanged import nearly_unchanged, unchanged
-from shoal.run.carry_out import Outcome, carry_out, taken_by
+from shoal.run.carry_out import Outcome, carry_out
+from shoal.run.judging import taken_by
 from shoal.run.parts.in_blocks import Runs
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table

@@ -23,7 +23,7 @@ from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.context import CONTEXTS, ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import in_words
-from shoal.plan.model import Plan
+from shoal.plan.model import Plan, read_sections
 from shoal.plan.named import read_requirement
 from shoal.plan.sections import Output
 from shoal.privacy.base import PrivacyModel
@@ -324,7 +324,7 @@ def _table(sections: Mapping[str, Any], keys: Keys, name: str, source: str, fold
     for section in FOR_ALL:
         if section in sections:
             content[section] = sections[section]
-    return Plan.of_table(content, f"{source}, table '{name}'", folder)
+    return read_sections(content, f"{source}, table '{name}'", folder)
 
 
 def _check_shifts(tables: Mapping[str, Plan]) -> None:

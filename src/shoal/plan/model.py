@@ -312,15 +312,10 @@ class Plan:
             Naming every mistake.
         """
         if isinstance(plan, (str, Path)):
-            return _read(load_yaml(plan), str(plan), Path(plan).parent if folder is None else Path(folder))
+            return read_sections(load_yaml(plan), str(plan), Path(plan).parent if folder is None else Path(folder))
         if isinstance(plan, Plan):
             return plan if folder is None else replace(plan, folder=Path(folder))
-        return _read(plan, "plan", Path(folder or ""))
-
-    @classmethod
-    def of_table(cls, sections: Mapping[str, Any], source: str, folder: Path) -> "Plan":
-        """A plan from the sections of one of several tables; `source` names it in messages."""
-        return _read(sections, source, folder)
+        return read_sections(plan, "plan", Path(folder or ""))
 
     @classmethod
     def read(cls, path: str | Path) -> "Plan":
@@ -379,8 +374,11 @@ def _adapter() -> TypeAdapter[Plan]:
     return TypeAdapter(Plan)
 
 
-def _read(sections: Any, source: str, folder: Path) -> Plan:
-    """A plan from its sections; mistakes are told with lines and columns where these are known."""
+def read_sections(sections: Any, source: str, folder: Path) -> Plan:
+    """A plan from its sections; mistakes are told with lines and columns where these are known.
+
+    `source`: name of the plan in messages; `folder`: where files that it names are looked up.
+    """
     if not isinstance(sections, Mapping):
         raise PlanError(f"{source}: a plan is a mapping with the sections {', '.join(SECTIONS)}.")
     if "tables" in sections:
