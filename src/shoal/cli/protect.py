@@ -83,21 +83,19 @@ def protect(
     """
     from shoal.desk.given import Given
     from shoal.plan.admission import admit
-    from shoal.plan.linked import LinkedPlan, any_plan
+    from shoal.plan.linked import any_plan
     from shoal.release.directory import check_free, check_writable
     from shoal.release.publish import check_proved
 
-    plan, frontier = any_plan(plan_file), None
+    plan = any_plan(plan_file)
+    if isinstance(plan, shoal.Plan):
+        admit(plan)
     check_writable(out)
     check_free(out, overwrite=overwrite)
     _note_small_seed(terminal, seed)
+    frontier = _explored(exploration, plan) if exploration else None
     given = Given.of(data, reading)
-    if isinstance(plan, LinkedPlan):
-        if exploration:
-            raise FileError("A plan for several tables is not explored. Leave --exploration out.")
-    else:
-        admit(plan)
-        frontier = _explored(exploration, plan) if exploration else None
+    if isinstance(plan, shoal.Plan):
         _hold(terminal, given, plan, working["memory"])
     with _explained(refusal), terminal.progress() as stage:
         release = shoal.protect(
@@ -165,8 +163,10 @@ def _note_small_seed(terminal: Terminal, seed: int | None) -> None:
         )
 
 
-def _explored(folder: Path, plan: "shoal.Plan") -> dict[str, Any]:
+def _explored(folder: Path, plan: Any) -> dict[str, Any]:
     """The exploration in a directory, if the plan's steps are those of one of its candidates."""
+    if not isinstance(plan, shoal.Plan):
+        raise FileError("A plan for several tables is not explored. Leave --exploration out.")
     from shoal.report.exploration import Exploration
     from shoal.table.files.json_text import read_record
 

@@ -29,10 +29,16 @@ from shoal.run.linked import LinkedOutcome, carry_out_linked, in_table, links_of
 from shoal.table.files.table import Table
 from shoal.table.links import Links
 from shoal.table.parts.session import allowance
-from shoal.vocabulary.errors import DataError, FileError, quoted
+from shoal.vocabulary.errors import DataError, FileError, ParameterError, quoted
 from shoal.vocabulary.progress import OnProgress, shown
 
 WHOLE = ("The tables of a plan are held whole.",)
+
+
+def no_ledger(ledger: Any, after: Any) -> None:
+    """Refuse a ledger, which is kept of releases of one table."""
+    if ledger is not None or after is not None:
+        raise ParameterError("A plan for several tables has no ledger. Leave ledger and after out.")
 
 
 def protect_linked(

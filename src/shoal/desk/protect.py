@@ -7,7 +7,7 @@ from typing import Any
 from shoal.desk.given import EngineName, Given
 from shoal.desk.in_parts import Workshop, Writing, protect_in_parts, protect_in_parts_for_now
 from shoal.desk.keeping import IN_PARTS, Keeping
-from shoal.desk.linked import protect_linked
+from shoal.desk.linked import no_ledger, protect_linked
 from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
@@ -109,19 +109,9 @@ def protect(
     """
     described = any_plan(plan, folder)
     if isinstance(described, LinkedPlan):
-        if ledger is not None or after is not None:
-            raise ParameterError("A plan for several tables has no ledger. Leave ledger and after out.")
-        return protect_linked(
-            table,
-            described,
-            out,
-            seed=seed,
-            memory=memory,
-            overwrite=overwrite,
-            unproved=unproved,
-            stage=stage,
-            reading=reading,
-        )
+        no_ledger(ledger, after)
+        more = {"seed": seed, "memory": memory, "stage": stage, "reading": reading}
+        return protect_linked(table, described, out, overwrite=overwrite, unproved=unproved, **more)
     admit(described)
     check_seed(seed)
     keeping = Keeping.of(described, ledger, after)
