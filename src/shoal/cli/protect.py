@@ -88,14 +88,13 @@ def protect(
     from shoal.release.publish import check_proved
 
     plan = any_plan(plan_file)
-    if isinstance(plan, shoal.Plan):
-        admit(plan)
     check_writable(out)
     check_free(out, overwrite=overwrite)
     _note_small_seed(terminal, seed)
     frontier = _explored(exploration, plan) if exploration else None
     given = Given.of(data, reading)
     if isinstance(plan, shoal.Plan):
+        admit(plan)
         _hold(terminal, given, plan, working["memory"])
     with _explained(refusal), terminal.progress() as stage:
         release = shoal.protect(

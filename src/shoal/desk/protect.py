@@ -1,6 +1,7 @@
 """Protect a table of any size, held whole or in parts; release it only if every requirement of the plan was proved."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +111,8 @@ def protect(
     described = any_plan(plan, folder)
     if isinstance(described, LinkedPlan):
         no_ledger(ledger, after)
-        more = {"seed": seed, "memory": memory, "stage": stage, "reading": reading}
-        return protect_linked(table, described, out, overwrite=overwrite, unproved=unproved, **more)
+        run = partial(protect_linked, seed=seed, memory=memory, stage=stage, reading=reading)
+        return run(table, described, out, overwrite=overwrite, unproved=unproved)
     admit(described)
     check_seed(seed)
     keeping = Keeping.of(described, ledger, after)

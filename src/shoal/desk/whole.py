@@ -122,12 +122,13 @@ def refuse_unanswered(done: Outcome, table: Any, further: tuple[PrivacyModel, ..
     frame = done.original.frame.to_polars()
     given = replace(table, frame=frame) if isinstance(table, Table) else Table(frame=frame)
     refuse_singled_out(
-        replace(done.plan, requirements=(*done.plan.requirements, *further)),
+        done.plan,
         (*left_alone(done.plan, done.accounts, done.released), *unchanged(*tables)),
         nearly_unchanged(*tables, done.plan.made_anew),
         partial(known_by, given),
         len(done.released),
         partial(uniques, done.released),
+        further,
     )
 
 

@@ -50,16 +50,20 @@ def uniques(released: Records, names: Sequence[str]) -> tuple[int, int]:
     return int((sizes == 1).sum()), len(sizes)
 
 
-def open_columns(plan: Plan, unchanged: Iterable[str], known_by: Callable[[str], str]) -> dict[str, str]:
+def open_columns(
+    plan: Plan, unchanged: Iterable[str], known_by: Callable[[str], str], further: Sequence[PrivacyModel] = ()
+) -> dict[str, str]:
     """The unchanged columns that no requirement covers, each with the reason if its role is confidential.
 
     Parameters
     ----------
     known_by
         The reason why a confidential column identifies people; empty if there is none.
+    further
+        Requirements on the table in addition to those of the plan.
     """
     keys = plan.schema.names("quasi-identifier")
-    protecting = [model for model in plan.requirements if model.protects]
+    protecting = [model for model in (*plan.requirements, *further) if model.protects]
     covered = {name for model in protecting for name in _covered(model, plan, keys)}
     reasons = {}
     for name in dict.fromkeys(unchanged):
@@ -117,6 +121,7 @@ def refuse_singled_out(
     known_by: Callable[[str], str],
     records: int,
     counted: Uniques,
+    further: Sequence[PrivacyModel] = (),
 ) -> None:
     """Refuse a release whose open columns single out too many records; further parameters as above.
 
@@ -131,9 +136,9 @@ def refuse_singled_out(
         Naming the columns, the shares and the ways out. It is not raised where no requirement protects anybody, since
         such a release needs consent of its own.
     """
-    if not any(model.protects for model in plan.requirements):
+    if not any(model.protects for model in (*plan.requirements, *further)):
         return
-    reasons = open_columns(plan, (*unchanged, *nearly), known_by)
+    reasons = open_columns(plan, (*unchanged, *nearly), known_by, further)
     counted, sets, answered = cache(counted), dict[Columns, int](), plan.accept
     while more := singling_out(reasons, answered, records, counted):
         sets |= more
