@@ -77,6 +77,12 @@ USERS = {
     "proof/repeated_in_parts.py": ["test_persons.py"],
     "release/review.py": ["cli/test_review.py"],
     "run/carry_out.py": ["test_release.py"],
+    "run/judging.py": ["test_persons.py"],
+    "run/linked.py": ["test_linked_tables.py"],
+    "run/over_tables.py": ["test_linked_tables.py"],
+    "judges/joined.py": ["test_linked_tables.py"],
+    "table/links.py": ["test_linked_tables.py"],
+    "plan/linked.py": ["test_linked_tables.py"],
 }
 """Tests of what uses a file that none, or few, name."""
 

@@ -26,6 +26,7 @@ _HOMES = {
     "init": "desk.init",
     "Release": "release",
     "Plan": "plan",
+    "LinkedPlan": "plan.linked",
     "Microdata": "table.microdata",
     "Records": "table.records",
     "Partition": "table.partition",

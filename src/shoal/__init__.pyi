@@ -53,6 +53,7 @@ from shoal.partition.tcloseness_refined import TClosenessRefined as TClosenessRe
 from shoal.partition.univariate import Univariate as Univariate
 from shoal.partition.vmdav import VMDAV as VMDAV
 from shoal.plan import Plan as Plan
+from shoal.plan.linked import LinkedPlan as LinkedPlan
 from shoal.privacy.average_risk import AverageRisk as AverageRisk
 from shoal.privacy.beta_likeness import BetaLikeness as BetaLikeness
 from shoal.privacy.delta_disclosure import DeltaDisclosure as DeltaDisclosure

@@ -15,7 +15,7 @@ from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.privacy.gate import Gate
 from shoal.release.publish import _prove_file
-from shoal.run.carry_out import laws_known
+from shoal.run.judging import laws_known
 from shoal.table.laws import NO_LAWS, Laws
 from shoal.table.microdata import Microdata
 from shoal.table.records import MissingCells, Records

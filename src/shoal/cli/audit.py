@@ -56,14 +56,15 @@ def audit(
 ) -> None:
     """Prove or refute a plan's requirements on any released file, whoever made it.
 
-    FILES is one file, or a folder or pattern of Parquet or CSV files, which may hold more than memory does; with
-    --together several files, the earliest first.
+    FILES is one file, or a folder or pattern of Parquet or CSV files, which may hold more than memory does; for a plan
+    with tables, the folder that their files are in; with --together several files, the earliest first.
 
     \b
     Examples:
       shoal audit release-1/release/data.csv --plan plan.yaml
       shoal audit release-1/release/data.csv --plan plan.yaml --original people.csv --private release-1/private
       shoal audit from-vendor.csv --plan plan.yaml --junit verdicts.xml --failing rows.csv
+      shoal audit release-5/release --plan tables.yaml
       shoal audit jan.csv feb.csv --together --key person --plan plan.yaml
 
     \b
@@ -71,6 +72,7 @@ def audit(
     nobody is in a class under k by all files, 3 if somebody is or no pairing is known.
     """
     from shoal.desk.given import Given
+    from shoal.plan.linked import LinkedPlan, any_plan
 
     if together:
         _together(terminal, files, plan_file, key, k, reading)
@@ -80,18 +82,35 @@ def audit(
     if plan_file is None or len(files) > 1:
         raise FileError("One released file and a plan are needed: --plan FILE. For several files, add --together.")
     released = files[0]
-    plan = shoal.Plan.read(plan_file)
+    plan = any_plan(plan_file)
+    if isinstance(plan, LinkedPlan):
+        if original or private or failing:
+            raise FileError("Several tables are audited by themselves. Leave --original, --private and --failing out.")
+        _show(terminal, shoal.audit(released, plan, reading=reading, **working), released.name, report, junit_file)
+        return
     before = read(terminal, original, reading, plan).frame if original else None
     given = Given.of(released, reading, judged=True)
     if failing and not (original or private) and given.in_parts(plan):
         raise FileError("A table in parts is judged by counts of its classes, without rows. Leave --failing out.")
     with terminal.progress() as stage:
         evidence = shoal.audit(given, plan, original=before, private=private, stage=stage, **working)
+    _show(terminal, evidence, released.name, report, junit_file, failing)
+
+
+def _show(
+    terminal: Terminal,
+    evidence: "Evidence",
+    name: str,
+    report: Path | None,
+    junit_file: Path | None,
+    failing: Path | None = None,
+) -> None:
+    """Print and write the verdicts, and end with their exit status."""
     terminal.result({"exit status": 0 if evidence.holds else 3, **evidence.as_mapping(), "holds": evidence.holds})
     if not evidence.verdicts:
         terminal.say("The plan names no requirement, so nothing was proved.")
     terminal.judged(evidence)
-    _write(evidence, released.name, report, junit_file, failing)
+    _write(evidence, name, report, junit_file, failing)
     if not evidence.holds:
         raise click.exceptions.Exit(3)
 

@@ -23,15 +23,22 @@ CONTEXTS = ("public", "research", "internal", "hipaa")
 def init(terminal: Terminal, file: Path | Database, synthetic: bool, context: str | None, reading: Options) -> None:
     """Guess a plan for FILE and print it; correct it before use.
 
+    A folder of files with different columns holds linked tables: their keys are guessed, too.
+
     \b
     Example:
       shoal init people.csv > plan.yaml
       shoal init people.csv --for research > plan.yaml
       shoal init people.csv --synthetic > synthetic.yaml
+      shoal init hospital/ > tables.yaml
     """
+    from shoal.desk.init import drafted, files_of_tables
     from shoal.plan.draft import plan_text
     from shoal.plan.guess import guess
 
+    if files_of_tables(file):
+        click.echo(drafted(file, synthetic=synthetic, context=context, reading=reading), nl=False)
+        return
     table = read(terminal, file, reading)
     if terminal.as_json:
         terminal.result(

@@ -68,6 +68,7 @@ def protect(
 
     DATA is a file, or a folder or pattern of Parquet or CSV files, which may hold more than memory does; or the
     address of a database, whose password comes from SHOAL_PASSWORD or from the file that SHOAL_PASSWORD_FILE names.
+    For a plan with tables it is the folder that their files are in.
 
     \b
     OUT/release/   the protected table, report.html, evidence.json, codebook.json: may leave the building
@@ -83,20 +84,23 @@ def protect(
       shoal protect postgresql://me@db/clinic --query discharges --plan plan.yaml --out release-1
       shoal protect census/ --plan plan.yaml --out release-3 --memory 6GB
       shoal protect census/ --plan plan.yaml --out release-4 --engine spark
+      shoal protect hospital/ --plan tables.yaml --out release-5
     """
     from shoal.desk.given import Given
     from shoal.plan.admission import admit
+    from shoal.plan.linked import any_plan
     from shoal.release.directory import check_free, check_writable
     from shoal.release.publish import check_proved
 
-    plan = shoal.Plan.read(plan_file)
-    admit(plan)
+    plan = any_plan(plan_file)
     check_writable(out)
     check_free(out, overwrite=overwrite)
     _note_small_seed(terminal, seed)
     frontier = _explored(exploration, plan) if exploration else None
     given = Given.of(data, reading)
-    _hold(terminal, given, plan, working["memory"])
+    if isinstance(plan, shoal.Plan):
+        admit(plan)
+        _hold(terminal, given, plan, working["memory"])
     with _explained(refusal), terminal.progress() as stage:
         release = shoal.protect(
             given,
@@ -163,8 +167,10 @@ def _note_small_seed(terminal: Terminal, seed: int | None) -> None:
         )
 
 
-def _explored(folder: Path, plan: "shoal.Plan") -> dict[str, Any]:
+def _explored(folder: Path, plan: Any) -> dict[str, Any]:
     """The exploration in a directory, if the plan's steps are those of one of its candidates."""
+    if not isinstance(plan, shoal.Plan):
+        raise FileError("A plan for several tables is not explored. Leave --exploration out.")
     from shoal.report.exploration import Exploration
     from shoal.table.files.json_text import read_record
 

@@ -8,17 +8,20 @@ from shoal.desk.audit_in_parts import audit_in_parts
 from shoal.desk.audit_whole import audit_whole
 from shoal.desk.given import EngineName, Given
 from shoal.desk.in_parts import Workshop
+from shoal.desk.linked import audit_linked
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
+from shoal.plan.linked import LinkedPlan, any_plan
 from shoal.run.parts.admission import whole_needed_to_judge
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
+from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.progress import OnProgress, shown
 
 
 def audit(
     table: Any,
-    plan: Plan | Mapping[str, Any] | str | Path,
+    plan: Plan | LinkedPlan | Mapping[str, Any] | str | Path,
     *,
     original: Any = None,
     private: str | Path | None = None,
@@ -36,7 +39,8 @@ def audit(
     ----------
     table
         The released table, as for `shoal.protect`. Cells that a file spells differently stay different. A table of more
-        than 20 million cells is judged in parts, with the same verdicts.
+        than 20 million cells is judged in parts, with the same verdicts. For a plan with `tables`, a mapping of tables
+        by their names, or the folder that their files are in.
     plan
         Only its columns, requirements, measures and constraints matter.
     original
@@ -60,7 +64,11 @@ def audit(
     InputError
         If a table, the plan or the private folder cannot be used.
     """
-    described = Plan.of(plan, folder)
+    described = any_plan(plan, folder)
+    if isinstance(described, LinkedPlan):
+        if original is not None or private is not None:
+            raise ParameterError("Several tables are audited by themselves. Leave original and private out.")
+        return audit_linked(table, described, memory=memory, reading=reading)
     given = Given.of(table, reading, judged=True)
     allowed = allowance(memory)
     alone = original is None and private is None

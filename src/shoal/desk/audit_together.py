@@ -13,7 +13,7 @@ from shoal.ledger.derived import class_sizes_of, derived
 from shoal.ledger.pairing import UNKNOWN, Pairing, by_key, by_profile
 from shoal.plan import Plan
 from shoal.plan.guess import K, guess
-from shoal.run.carry_out import k_asked
+from shoal.run.judging import k_asked
 from shoal.table.files.json_text import Record
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table

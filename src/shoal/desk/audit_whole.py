@@ -13,10 +13,11 @@ from shoal.constraints.blank_columns import with_blank_numbers
 from shoal.judges.closure import closure
 from shoal.judges.evidence import Evidence, Finding, Verdict
 from shoal.judges.refinement import trees, with_trees
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.release import OF, WHOSE
-from shoal.run.carry_out import judged, laws_known, measured, pair_of, repeated_in
+from shoal.run.judging import judged, laws_known, measured, pair_of, repeated_in
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
 from shoal.table.files.value_labels import once_named, ranges_in_words
@@ -30,6 +31,18 @@ def audit_whole(
     table: Any, plan: Plan, *, original: Any = None, private: str | Path | None = None, seed: int = 0
 ) -> Evidence:
     """Prove or refute a plan's requirements on a released table that is held whole; parameters as for `shoal.audit`."""
+    pair, verdicts = pair_and_verdicts(table, plan, original, private)
+    plan = plan.covering(pair.released.names())
+    findings: tuple[Finding, ...] = ()
+    if original is not None:
+        findings = measured(plan, pair, seed, lambda text, fraction: None)
+    return Evidence(verdicts=tuple(verdicts), findings=findings, of_records=repeated_in(plan, pair))
+
+
+def pair_and_verdicts(
+    table: Any, plan: Plan, original: Any = None, private: str | Path | None = None
+) -> tuple[TablePair, list[Verdict]]:
+    """A released table as it is judged, and the verdicts on it."""
     spellings: Mapping[str, Any] = {}
     if isinstance(table, Table):
         table, spellings = _in_nodes(table, plan), table.spellings
@@ -55,10 +68,7 @@ def audit_whole(
     verdicts = judged(plan, pair) + rules.check(released)
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
         verdicts.append(identifiers_left(left))
-    findings: tuple[Finding, ...] = ()
-    if before is not None:
-        findings = measured(plan, pair, seed, lambda text, fraction: None)
-    return Evidence(verdicts=tuple(verdicts), findings=findings, of_records=repeated_in(plan, pair))
+    return pair, verdicts
 
 
 def identifiers_left(names: Sequence[str]) -> Verdict:

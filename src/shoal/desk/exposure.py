@@ -23,7 +23,8 @@ from shoal.kernels.arrays import Longs
 from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.guess import Guess, guess, stricter
-from shoal.run.carry_out import microdata, taken_by
+from shoal.run.carry_out import microdata
+from shoal.run.judging import taken_by
 from shoal.table.files.json_text import Record
 from shoal.table.identifiers import IDENTIFIERS, MOST_VALUES, OWN_VALUE, Sign, by_identifier, signs
 from shoal.table.records import Records

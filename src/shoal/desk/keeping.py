@@ -20,8 +20,9 @@ from shoal.ledger.proof import History, holdings
 from shoal.ledger.store import Ledger, new_secret
 from shoal.plan import PartitionStep, Plan
 from shoal.plan.sections import LedgerRules
-from shoal.run.carry_out import Outcome, k_asked
+from shoal.run.carry_out import Outcome
 from shoal.run.course import Course
+from shoal.run.judging import k_asked
 from shoal.run.one_step import SEQUENCE
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.json_text import as_json

@@ -1,15 +1,18 @@
 """Protect a table of any size, held whole or in parts; release it only if every requirement of the plan was proved."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shoal.desk.given import EngineName, Given
 from shoal.desk.in_parts import Workshop, Writing, protect_in_parts, protect_in_parts_for_now
 from shoal.desk.keeping import AT_ONCE, Keeping
+from shoal.desk.linked import no_ledger, protect_linked
 from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
+from shoal.plan.linked import LinkedPlan, any_plan
 from shoal.release import Release
 from shoal.release.directory import check_free, check_writable
 from shoal.release.publish import UNPROVED
@@ -24,7 +27,7 @@ from shoal.vocabulary.progress import OnProgress, shown
 
 def protect(
     table: Any,
-    plan: Plan | Mapping[str, Any] | str | Path,
+    plan: Plan | LinkedPlan | Mapping[str, Any] | str | Path,
     out: str | Path | None = None,
     *,
     seed: int | None = None,
@@ -54,9 +57,10 @@ def protect(
     table
         A pandas, polars or pyarrow table, a lazy frame of polars, a DuckDB relation, a data frame of Spark, or
         Microdata; never modified. Or the path of a file, a folder of Parquet or CSV files or a pattern as in
-        `data/*.parquet`; or what `shoal.table.files.tables.read_table` made of a file.
+        `data/*.parquet`; or what `shoal.table.files.tables.read_table` made of a file. For a plan with `tables`, a
+        mapping of tables by their names, or the folder that their files are in; they are held whole.
     plan
-        A Plan, its sections as a mapping, or the path of a YAML file.
+        A Plan or LinkedPlan, its sections as a mapping, or the path of a YAML file.
     out
         Directory to write the release to, which must not exist or be empty; without one, `write` does it.
     seed
@@ -104,7 +108,11 @@ def protect(
     InputError
         If the table or the plan cannot be used, or a table held whole needs more memory than is allowed.
     """
-    described = Plan.of(plan, folder)
+    described = any_plan(plan, folder)
+    if isinstance(described, LinkedPlan):
+        no_ledger(ledger, after)
+        run = partial(protect_linked, seed=seed, memory=memory, stage=stage, reading=reading)
+        return run(table, described, out, overwrite=overwrite, unproved=unproved)
     admit(described)
     check_seed(seed)
     keeping = Keeping.of(described, ledger, (after,) if isinstance(after, (str, Path)) else after)

@@ -5,14 +5,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from shoal.desk.keeping import Keeping
 from shoal.judges.evidence import Evidence
+from shoal.kernels.draws import seed_below
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.plan.guess import known_by
 from shoal.plan.publication import hidden_cells, public_schema
+from shoal.privacy.base import PrivacyModel
 from shoal.release import WholeRelease, not_proved
 from shoal.release.account import account_of, left_alone, record_of
 from shoal.release.advice import advice_on
@@ -21,7 +21,8 @@ from shoal.release.given_back import refuse_given_back
 from shoal.release.publish import publish
 from shoal.release.singled_out import refuse_singled_out, uniques
 from shoal.release.unchanged import nearly_unchanged, unchanged
-from shoal.run.carry_out import Outcome, carry_out, taken_by
+from shoal.run.carry_out import Outcome, carry_out
+from shoal.run.judging import taken_by
 from shoal.run.parts.in_blocks import Runs
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
@@ -75,7 +76,7 @@ def _copies(make: Callable[..., WholeRelease], described: Plan, seed: int | None
     first = make(seed)
     if described.output.copies == 1:
         return first
-    seeds = [_seed_of_copy(first.account.seed, number) for number in range(1, described.output.copies)]
+    seeds = [seed_below(first.account.seed, COPIES, number) for number in range(1, described.output.copies)]
     further = tuple(make(seed) for seed in seeds)
     if fractional := _of_two_types((first, *further)):  # one codebook is for all copies
         first, *others = (make(seed, fractional=fractional) for seed in (first.account.seed, *seeds))
@@ -89,12 +90,6 @@ def _of_two_types(copies: Sequence[WholeRelease]) -> set[str]:
     return {
         name for name in frame.columns if any(copy.table.frame[name].dtype != frame[name].dtype for copy in copies[1:])
     }
-
-
-def _seed_of_copy(entropy: int, number: int) -> int:
-    """The seed of a further copy; with it and `copies: 1` the copy can be made again."""
-    words = np.random.SeedSequence(entropy, spawn_key=(COPIES, number)).generate_state(4)
-    return sum(int(word) << (32 * place) for place, word in enumerate(words))
 
 
 def _proved_release(
@@ -119,16 +114,19 @@ def _proved_release(
         keeping = more
     verdicts = (*done.verdicts(), *(() if pending is None else pending.verdicts))
     if not all(verdict.holds for verdict in verdicts):
-        refused = _release(done, Evidence(verdicts=verdicts, findings=(), of_records=done.of_records), (), source)
+        refused = release_of(done, Evidence(verdicts=verdicts, findings=(), of_records=done.of_records), (), source)
         raise not_proved(verdicts, advice_on(done, verdicts), private_evidence(refused))
-    _refuse_singled_out(done, table)
+    refuse_unanswered(done, table)
     exact = exact_measures(done.plan, done.accounts)
     evidence = Evidence(verdicts=verdicts, findings=done.findings(), of_records=done.of_records)
-    return replace(_release(done, evidence, exact, source), pending=pending)
+    return replace(release_of(done, evidence, exact, source), pending=pending)
 
 
-def _refuse_singled_out(done: Outcome, table: Any) -> None:
-    """Refuse a release in which nobody answers for unchanged columns that single people out."""
+def refuse_unanswered(done: Outcome, table: Any, further: tuple[PrivacyModel, ...] = ()) -> None:
+    """Refuse a release in which nobody answers for unchanged columns that single people out.
+
+    `further`: requirements on the table in addition to those of its plan.
+    """
     tables = done.before, done.released, done.pair.pairing
     frame = done.original.frame.to_polars()
     given = replace(table, frame=frame) if isinstance(table, Table) else Table(frame=frame)
@@ -140,13 +138,15 @@ def _refuse_singled_out(done: Outcome, table: Any) -> None:
         partial(known_by, given),
         len(done.released),
         partial(uniques, done.released),
+        further,
     )
     refuse_given_back(done.plan, same, *tables)
 
 
-def _release(
+def release_of(
     done: Outcome, evidence: Evidence, exact: tuple[str, ...], source: Mapping[str, Any] | None
 ) -> WholeRelease:
+    """The release of a plan carried out and judged."""
     withheld = hidden_cells(done.plan, None if private_steps(done.plan) else done.before, done.released)
     account = account_of(done, evidence, withheld, exact)
     return WholeRelease(

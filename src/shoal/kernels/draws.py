@@ -33,6 +33,12 @@ def keyed_generator(entropy: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
 
 
+def seed_below(entropy: int, *key: int) -> int:
+    """A seed of 128 bits for another run, of which the key is the number."""
+    words = np.random.SeedSequence(entropy, spawn_key=key).generate_state(4)
+    return sum(int(word) << (32 * place) for place, word in enumerate(words))
+
+
 class Draws(Protocol):
     """Draws from distributions: a generator of NumPy, or `RecordDraws`."""
 

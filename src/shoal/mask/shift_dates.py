@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.mask.base import Mask
 from shoal.table.prelude import Floats, Generator, Longs, Progress, Records, StepResult, Variable
+from shoal.vocabulary.facts import Facts
 from shoal.vocabulary.prelude import Count, DataError, Ge, ParameterError, Refused, Setting, method, plural
 
 DAY = {"date": 1.0, None: 1.0, "datetime": 86_400e6}
@@ -55,23 +56,32 @@ class ShiftDates(Mask):
             raise DataError(
                 f"shift-dates: {plural(nobody, 'record')} without a person. Set missing: drop for that column."
             )
-        dates = [_checked(records[name]) for name in columns]
         persons = np.unique(persons, return_inverse=True)[1]
-        low, high = self._limits(dates, persons)
+        days, facts = self.shifts([(records[name], persons) for name in columns], rng)
+        return StepResult(records=self.moved(records, columns, days[persons]), facts=facts)
+
+    def shifts(self, dates: Sequence[tuple[Variable, Longs]], rng: Generator) -> tuple[Floats, Facts]:
+        """Shape (p,); the days by which the dates of each person move, and facts about them.
+
+        `dates`: columns of dates, of one table or several, each with the number of the person of every record.
+        """
+        low, high = self._limits([(_checked(column), persons) for column, persons in dates])
         step = 7 if self.weeks else 1
         lowest, highest = np.ceil(low / step), np.floor(high / step)
         drawn = lowest + np.floor(rng.random(len(low)) * (highest - lowest + 1))
-        days = (drawn * step)[persons]
-        moved = [column.with_values(column.values + days * DAY[column.unit]) for column in dates]
         fixed = Count(n=int((lowest == highest).sum()), unit="persons")
-        facts = {"persons": Count(n=len(low), unit="persons"), "persons without room for a shift": fixed}
-        return StepResult(records=records.with_variables(*moved), facts=facts)
+        return drawn * step, {"persons": Count(n=len(low), unit="persons"), "persons without room for a shift": fixed}
 
-    def _limits(self, dates: Sequence[Variable], persons: Longs) -> tuple[Floats, Floats]:
+    def moved(self, records: Records, columns: Sequence[str], days: Floats) -> Records:
+        """The records with the dates of some columns moved; `days`, shape (n,), by how much."""
+        dates = [_checked(records[name]) for name in columns]
+        return records.with_variables(*(c.with_values(c.values + days * DAY[c.unit]) for c in dates))
+
+    def _limits(self, dates: Sequence[tuple[Variable, Longs]]) -> tuple[Floats, Floats]:
         """Shapes (p,); the least and the largest shift of each person, in days."""
-        count = int(persons.max(initial=-1)) + 1
+        count = 1 + max(int(persons.max(initial=-1)) for _, persons in dates)
         first, last = np.full(count, np.inf), np.full(count, -np.inf)
-        for column in dates:
+        for column, persons in dates:
             there = ~column.missing
             days = np.floor(column.values[there] / DAY[column.unit])
             np.minimum.at(first, persons[there], days)

@@ -44,26 +44,31 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False, context: st
         Kind of recipient whose limits are spelled out in the plan (`shoal.plan.context`).
     """
     frame, guesses, given = table.frame, guess(table, synthetic=synthetic), _context(context)
-    wide = max((len(_key(g.name)) for g in guesses), default=0)
     lines = [
         f"# Guessed from {printable(source)} ({len(frame):,} records). Correct the roles before you trust a release:",
         "# identifier, quasi-identifier, confidential, other, weight, person, household or stratum.",
         *([] if synthetic else _repeated(frame, guesses)),
         "columns:",
     ]
-    for g in guesses:
-        more = f", missing: {g.missing}" if g.missing else ""
-        column = f"{_key(g.name) + ':':<{wide + 1}} {{role: {g.role}, level: {g.level}{more}}}"
-        lines.append(f"  {column:<{wide + 52}} # {g.reason}")
+    lines += described_columns(guesses)
     if not synthetic:
         lines += _laws(frame, guesses)
-    lines += [] if synthetic else _to_accept(frame, guesses)
+    lines += [] if synthetic else to_accept(frame, guesses)
     ending = source.lower().removesuffix(".gz").rpartition(".")[2]
     body = _synthesised(frame, guesses, given) if synthetic else _steps(frame, guesses, given)
     if given is not None and NO_STEPS not in body:
         origin = given.origin(synthetic=synthetic)
         lines.append(f"for: {context} # limits under requirements, to be changed one by one ({origin})")
     return "\n".join([*lines, *body, f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
+
+
+def described_columns(guesses: Sequence[Guess]) -> Iterator[str]:
+    """A line for each column: its role and level, and the reason."""
+    wide = max((len(key_text(g.name)) for g in guesses), default=0)
+    for g in guesses:
+        more = f", missing: {g.missing}" if g.missing else ""
+        column = f"{key_text(g.name) + ':':<{wide + 1}} {{role: {g.role}, level: {g.level}{more}}}"
+        yield f"  {column:<{wide + 52}} # {g.reason}"
 
 
 def _context(name: str | None) -> Context | None:
@@ -96,13 +101,13 @@ def _laws(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
     return [*(f"# {printable(str(law))}" for law in laws), f"# The remedy: {REMEDY}."]
 
 
-def _to_accept(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
+def to_accept(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
     """A comment on each column that the steps leave alone and that singles records out."""
     for name in (g.name for g in guesses if g.role in UNCOVERED):
         if alone := int((frame[name].unique_counts() == 1).sum()):
             yield (
-                f"# accept: [{_key(name)}] # needed if it singles out more than 1 % of the records, here {alone:,} of "
-                f"{len(frame):,}; answer for it only if nobody outside can know it"
+                f"# accept: [{key_text(name)}] # needed if it singles out more than 1 % of the records, here {alone:,} "
+                f"of {len(frame):,}; answer for it only if nobody outside can know it"
             )
 
 
@@ -122,17 +127,21 @@ def _steps(frame: pl.DataFrame, guesses: Sequence[Guess], context: Context | Non
             f"  - {_entry(required)}",
             *limits,
         ]
-    rare = max(2 * k, len(frame) // 100)
-    wide = [g.name for g in keys if frame[g.name].dtype == pl.String and frame[g.name].n_unique() > FEW_CODES]
-    recoded = [f"  - {{mask: recode, columns: [{_key(name)}], rare: {rare}, other: other}}" for name in wide]
     return [
         "steps: # rare categories put together, then as few cells taken out as will do",
-        *recoded,
+        *recoded(frame, keys, k),
         f"  - {{mask: suppress, k: {k}}}",
         "requirements:",
         f"  - {_entry({**required, 'missing': 'wildcard'})}",
         *limits,
     ]
+
+
+def recoded(frame: pl.DataFrame, keys: Sequence[Guess], k: int) -> list[str]:
+    """Steps that put rare categories of columns with many together."""
+    rare = max(2 * k, len(frame) // 100)
+    wide = [g.name for g in keys if frame[g.name].dtype == pl.String and frame[g.name].n_unique() > FEW_CODES]
+    return [f"  - {{mask: recode, columns: [{key_text(name)}], rare: {rare}, other: other}}" for name in wide]
 
 
 def _synthesised(frame: pl.DataFrame, guesses: Sequence[Guess], context: Context | None) -> list[str]:
@@ -142,13 +151,13 @@ def _synthesised(frame: pl.DataFrame, guesses: Sequence[Guess], context: Context
         return ["# Nothing here can be made up: no column that others may know, or too few records.", NO_STEPS]
     kept = [] if context is None else [f"  - {_entry(KEPT)}"]
     measures = ["{utility: k-marginal}"]
-    if secrets := [_key(g.name) for g in guesses if g.role == "confidential" and not g.missing]:
+    if secrets := [key_text(g.name) for g in guesses if g.role == "confidential" and not g.missing]:
         named = f", columns: [{', '.join(secrets)}]" if any(g.missing for g in guesses) else ""
         better = "better with a holdout: people of the same kind who are not in this file"
         measures.append(f"{{risk: attribute-inference{named}}} # {better}")
     return [
         "steps: # all records are one group, in which every column is drawn anew; no record is anybody's",
-        f"  - {{partition: whole, columns: [{', '.join(map(_key, drawn))}], replace: cart}}",
+        f"  - {{partition: whole, columns: [{', '.join(map(key_text, drawn))}], replace: cart}}",
         "requirements: # of 100 people, at most 5 who are alone with what others know may turn up among those made up",
         "  - {risk: replicated-uniques, at most: 0.05}",
         *kept,
@@ -163,6 +172,7 @@ def _entry(limit: Spec) -> str:
     return f"{{{', '.join(f'{word}: {value}' for word, value in limit.items())}}}"
 
 
-def _key(name: str) -> str:
+def key_text(name: str) -> str:
+    """A name as YAML reads it."""
     plain = re.fullmatch(r"[A-Za-z_][\w-]*", name) and name.lower() not in ("null", "true", "false", "yes", "no")
     return name if plain else json.dumps(name, ensure_ascii=not name.isprintable())  # what JSON quotes YAML reads

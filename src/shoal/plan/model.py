@@ -55,6 +55,11 @@ EXACT_OR_BLOCKS = (
     "block_size is for a table that is worked on in parts, which 'exact: true' rules out. Leave one of them out."
 )
 
+SEVERAL_TABLES = (
+    "a plan with tables is for several linked tables, which only shoal protect and shoal audit work on. Name a plan "
+    "for one table."
+)
+
 NOBODY = (
     "no column is a quasi-identifier, so every privacy requirement would hold emptily. "
     "Give the columns that others may know the role quasi-identifier."
@@ -307,10 +312,10 @@ class Plan:
             Naming every mistake.
         """
         if isinstance(plan, (str, Path)):
-            return _read(load_yaml(plan), str(plan), Path(plan).parent if folder is None else Path(folder))
+            return read_sections(load_yaml(plan), str(plan), Path(plan).parent if folder is None else Path(folder))
         if isinstance(plan, Plan):
             return plan if folder is None else replace(plan, folder=Path(folder))
-        return _read(plan, "plan", Path(folder or ""))
+        return read_sections(plan, "plan", Path(folder or ""))
 
     @classmethod
     def read(cls, path: str | Path) -> "Plan":
@@ -369,10 +374,15 @@ def _adapter() -> TypeAdapter[Plan]:
     return TypeAdapter(Plan)
 
 
-def _read(sections: Any, source: str, folder: Path) -> Plan:
-    """A plan from its sections; mistakes are told with lines and columns where these are known."""
+def read_sections(sections: Any, source: str, folder: Path) -> Plan:
+    """A plan from its sections; mistakes are told with lines and columns where these are known.
+
+    `source`: name of the plan in messages; `folder`: where files that it names are looked up.
+    """
     if not isinstance(sections, Mapping):
         raise PlanError(f"{source}: a plan is a mapping with the sections {', '.join(SECTIONS)}.")
+    if "tables" in sections:
+        raise PlanError(f"{source}: {SEVERAL_TABLES}", [(("tables",), SEVERAL_TABLES)])
     check_nesting(sections, source)
     columns = sections.get("columns")
     context = (

@@ -367,6 +367,6 @@ def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
 
 
 def left_alone(plan: Plan, accounts: Iterable[StepAccount], released: Records) -> tuple[str, ...]:
-    """Released columns that the plan does not touch."""
+    """Released columns that the plan does not touch; keys of linked tables are numbered anew."""
     changed = touched(plan, accounts)
-    return tuple(name for name in released.names() if name not in changed)
+    return tuple(name for name in released.names() if name not in changed and name in plan.schema.columns)

@@ -102,7 +102,7 @@ def public_evidence(
         measures=rounded([_public_figure(f, account, bought=bought) for f in release.evidence.findings]),
         classes_before=None if bought else _before(account, public=True),
         columns=[_column(_entitled(c, titles or {}), c.released, labels or {}) for c in account.columns],
-        steps=[_step(step, shown(public_form(step.facts)), account.plan["steps"]) for step in account.steps],
+        steps=[_step(step, shown(public_form(step.facts)), account.plan) for step in account.steps],
         plan=account.plan,
         files=files,
     )
@@ -140,7 +140,7 @@ def private_evidence(
             _column(_entitled(c, titles or {}), c.both or c.released, labels or {}, private=True)
             for c in account.columns
         ],
-        steps=[_step(step, private_form(step.facts), plan["steps"]) for step in account.steps],
+        steps=[_step(step, private_form(step.facts), plan) for step in account.steps],
         plan=plan,
         private={
             "seed": str(account.seed),
@@ -320,10 +320,10 @@ def _column(
     }
 
 
-def _step(step: StepAccount, facts: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> Step:
+def _step(step: StepAccount, facts: Mapping[str, Any], plan: Mapping[str, Any]) -> Step:
     """A step with its parameters and facts; a parameter that its facts repeat is left out."""
     by_facts = {label for fact in facts.values() if isinstance(fact, Mapping) for label in fact}
-    parameters = {} if step.place is None else planned[step.place]
+    parameters = {} if step.place is None else plan["steps"][step.place]
     return {
         "step": step.step,
         "columns": list(step.columns),

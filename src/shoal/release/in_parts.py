@@ -40,7 +40,7 @@ from shoal.release.singled_out import refuse_singled_out
 from shoal.release.unchanged import nearly_unchanged, unchanged
 from shoal.report.evidence import Reached
 from shoal.risk.class_risk import LookalikeRisk
-from shoal.run.carry_out import MEASURES, households_known, k_asked, of_records, pair_of, taken_by
+from shoal.run.judging import MEASURES, households_known, k_asked, of_records, pair_of, taken_by
 from shoal.run.parts.admission import class_models
 from shoal.run.parts.finishing import released_files
 from shoal.run.parts.outcome import LargeOutcome

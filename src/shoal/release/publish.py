@@ -45,7 +45,7 @@ from shoal.table.files.value_labels import WITH_LABELS, Coding, code_text, codin
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 from shoal.table.schema import UNITS
-from shoal.vocabulary.errors import DataError, FileError, Refused, plural, quoted
+from shoal.vocabulary.errors import DataError, FileError, ParameterError, Refused, plural, quoted
 
 UNPROVED = (
     "Nothing was written: the plan requires nothing that protects anybody (a k of 1 demands nothing), so nothing would "
@@ -95,13 +95,17 @@ def publish(
     FileError
         If the directory cannot be written, or holds anything that is not part of a release.
     """
+    if not isinstance(release, (LargeRelease, WholeRelease)):
+        if approval is not None:
+            raise ParameterError("A release of several tables is not approved by a review. Leave approval out.")
+        return release.write(directory, overwrite=overwrite, labels=labels, unproved=unproved)
     check_proved(release, unproved=unproved)
     target = Path(directory)
     check_free(target, overwrite=overwrite)
     with atomic_directory(target, overwrite=overwrite) as temporary:
         if isinstance(release, LargeRelease):  # it is written, and proved on its files
             shutil.copytree(release.directory, temporary, dirs_exist_ok=True)
-        elif isinstance(release, WholeRelease):
+        else:
             approved = None if approval is None else approval_of(release, approval)
             _write(release, temporary, labels, frontier, approved)
         check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
@@ -117,23 +121,25 @@ def _write(
     frontier: Mapping[str, Any] | None,
     approved: Approved | None,
 ) -> None:
-    """Write both folders of a release that holds its table.
+    """Write both folders of a release that holds its table."""
+    check_as_proved(release)
+    public, private = folder / "release", folder / "private"
+    public.mkdir()
+    private.mkdir(mode=0o700)
+    write_public(release, public, labels, approved)
+    write_private(release, private, frontier, labels)
+    if release.pending is not None:
+        release.pending.record(folder, release.account)
+    write_record(release.record if approved is None else {**release.record, "approval": approved}, folder)
 
-    Raises DataError if the table was changed since it was proved.
-    """
+
+def check_as_proved(release: WholeRelease) -> None:
+    """Refuse a release whose table was changed since it was proved."""
     if any(Microdata.finished(r.table.frame, r.schema).fingerprint() != r.fingerprint for r in release.copies):
         raise DataError(
             "The table was changed after it was proved, so the proofs do not hold for it. Copy "
             "release.data to work on it."
         )
-    public, private = folder / "release", folder / "private"
-    public.mkdir()
-    private.mkdir(mode=0o700)
-    _write_public(release, public, labels, approved)
-    _write_private(release, private, frontier, labels)
-    if release.pending is not None:
-        release.pending.record(folder, release.account)
-    write_record(release.record if approved is None else {**release.record, "approval": approved}, folder)
 
 
 def check_proved(release: Release, *, unproved: bool = False) -> None:
@@ -175,25 +181,39 @@ def _from_there(plan: Plan, folder: Path) -> str:
     return dump_yaml(moved(plan, folder))
 
 
-def _write_public(release: WholeRelease, folder: Path, labels: Table | None, approved: Approved | None) -> None:
+def write_public(
+    release: WholeRelease, folder: Path, labels: Table | None, approved: Approved | None, data: str = "data"
+) -> tuple[Table, TablePair]:
+    """Write the public folder of a release that holds its table, and prove the release on its file.
+
+    Parameters
+    ----------
+    data
+        Path of the data file from the folder, or from the root, without its ending.
+
+    Returns
+    -------
+    The table as read back, and the pair on which it was proved; of several copies the last.
+    """
     coded = _codings(release, labels)
     measures = _measures(release, labels, coded)
     table = replace(in_codes(_labelled(release, labels), coded), measures=measures)
     written = {}
     for number, copy in enumerate(release.copies, 1):
-        path = folder / (f"data-{number}" if release.further else "data")
+        path = folder / (f"{data}-{number}" if release.further else data)
         path = path.with_suffix(f".{release.output.format}")
         labelled = _labelled(copy, labels)
         write_table(
             replace(in_codes(labelled, coded), measures=measures), path, guard_formulas=release.output.guard_formulas
         )
-        _prove_file(copy, labelled.frame, path, coded)
+        proved = _prove_file(copy, labelled.frame, path, coded)
         written[path.name] = sha256_of(path)
     write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame), RECORD_VERSION))
     content = public_evidence(release, files=written, labels=table.value_labels, titles=table.labels)
     if approved is not None:
         content["approval"] = published(approved)
     write_evidence(content, folder)
+    return proved
 
 
 def _labelled(release: WholeRelease, labels: Table | None) -> Table:
@@ -269,7 +289,9 @@ def _occurring(column: pl.Series, value_labels: Mapping[Any, str], reasons: pl.S
     return {code: label for code, label in value_labels.items() if code_text(code) in present}
 
 
-def _prove_file(release: WholeRelease, frame: pl.DataFrame, path: Path, coded: Mapping[str, Coding]) -> None:
+def _prove_file(
+    release: WholeRelease, frame: pl.DataFrame, path: Path, coded: Mapping[str, Coding]
+) -> tuple[Table, TablePair]:
     """Prove the requirements on the cells read back from the file, as finely as the file tells them apart."""
     table = in_words(_read_back(path, len(release.rows)), coded)
     finished = Microdata.finished(table.frame, release.schema, table.spellings).encoded
@@ -286,6 +308,7 @@ def _prove_file(release: WholeRelease, frame: pl.DataFrame, path: Path, coded: M
             f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
             f"{quoted(lost)}. Choose parquet{', or csv' * (path.suffix != '.csv')}."
         )
+    return table, pair
 
 
 def _as_in_file(released: Records, read: Records) -> Records:
@@ -314,7 +337,7 @@ def _read_back(path: Path, n: int) -> Table:
     return table
 
 
-def _write_private(
+def write_private(
     release: WholeRelease, folder: Path, frontier: Mapping[str, Any] | None, labels: Table | None
 ) -> None:
     codes, titles = ({}, {}) if labels is None else (labels.value_labels, labels.labels)

@@ -51,15 +51,19 @@ def uniques(released: Records, names: Sequence[str]) -> tuple[int, int]:
     return int((sizes == 1).sum()), len(sizes)
 
 
-def open_columns(plan: Plan, unchanged: Iterable[str], known_by: Callable[[str], str]) -> dict[str, str]:
+def open_columns(
+    plan: Plan, unchanged: Iterable[str], known_by: Callable[[str], str], further: Sequence[PrivacyModel] = ()
+) -> dict[str, str]:
     """The unchanged columns that no requirement covers, each with the reason if its role is confidential.
 
     Parameters
     ----------
     known_by
         The reason why a confidential column identifies people; empty if there is none.
+    further
+        Requirements on the table in addition to those of the plan.
     """
-    covered, reasons = covered_columns(plan), {}
+    covered, reasons = covered_columns(plan, further), {}
     for name in dict.fromkeys(unchanged):
         role = plan.schema.columns[name].role
         reason = known_by(name) if role == "confidential" and name not in covered else ""
@@ -68,10 +72,11 @@ def open_columns(plan: Plan, unchanged: Iterable[str], known_by: Callable[[str],
     return reasons
 
 
-def covered_columns(plan: Plan) -> set[str]:
-    """The columns on which the requirements that protect people look for them."""
+def covered_columns(plan: Plan, further: Sequence[PrivacyModel] = ()) -> set[str]:
+    """The columns on which the requirements that protect people, of the plan and further ones, look for them."""
     keys = plan.schema.names("quasi-identifier")
-    return {name for model in plan.requirements if model.protects for name in _covered(model, plan, keys)}
+    protecting = [model for model in (*plan.requirements, *further) if model.protects]
+    return {name for model in protecting for name in _covered(model, plan, keys)}
 
 
 def _covered(model: PrivacyModel, plan: Plan, keys: Sequence[str]) -> Sequence[str]:
@@ -121,6 +126,7 @@ def refuse_singled_out(
     known_by: Callable[[str], str],
     records: int,
     counted: Uniques,
+    further: Sequence[PrivacyModel] = (),
 ) -> None:
     """Refuse a release whose open columns single out too many records; further parameters as above.
 
@@ -135,9 +141,9 @@ def refuse_singled_out(
         Naming the columns, the shares and the ways out. It is not raised where no requirement protects anybody, since
         such a release needs consent of its own.
     """
-    if not any(model.protects for model in plan.requirements):
+    if not any(model.protects for model in (*plan.requirements, *further)):
         return
-    reasons = open_columns(plan, (*unchanged, *nearly), known_by)
+    reasons = open_columns(plan, (*unchanged, *nearly), known_by, further)
     counted, sets, answered = cache(counted), dict[Columns, int](), plan.accept
     while more := singling_out(reasons, answered, records, counted):
         sets |= more

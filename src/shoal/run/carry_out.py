@@ -6,48 +6,44 @@ out; the records become a table again. Only that table is judged, as it would be
 """
 
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from shoal.constraints import Constraints
-from shoal.judges.base import Measure
 from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.refinement import trees, with_trees
 from shoal.judges.table_pair import TablePair
-from shoal.judges.units import KnownLess, RepeatedIdentifier, repeated, telling_column
+from shoal.judges.units import KnownLess, RepeatedIdentifier
 from shoal.kernels.arrays import Longs
 from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.plan.files import with_files
 from shoal.plan.steps import PartitionStep, Step
-from shoal.privacy.base import ClassModel, PrivacyModel
-from shoal.privacy.gate import Gate
-from shoal.privacy.k_anonymity import KAnonymity
-from shoal.privacy.of_units import UnitModel
+from shoal.privacy.base import ClassModel
 from shoal.run.course import Course, concluded
+from shoal.run.judging import MEASURES_BEFORE, judged, laws_known, measured, pair_of, repeated_in, taken_by
 from shoal.run.one_step import SEQUENCE, facts_after, forms_groups_of_persons, result_of, result_within_sequences
 from shoal.run.parts.admission import needed_at_once
 from shoal.run.parts.in_blocks import Runs, formed_in_blocks
-from shoal.run.privacy_spent import check_accounted, private_steps, spent
+from shoal.run.privacy_spent import check_accounted, spent
 from shoal.table.files.table import Table
 from shoal.table.hierarchy import Hierarchy
-from shoal.table.laws import NO_LAWS, Laws
 from shoal.table.microdata import Microdata
 from shoal.table.missing_values import check_some, check_some_left
 from shoal.table.partition import Partition
 from shoal.table.records import Records
-from shoal.table.schema import UNITS, Schema, in_order_of
-from shoal.table.step_result import StepAccount, StepResult, StepTrace, groups_by_column, last_partition
-from shoal.vocabulary.errors import ParameterError
+from shoal.table.schema import UNITS, Column, Schema, in_order_of
+from shoal.table.step_result import StepAccount, StepResult, groups_by_column, last_partition
+from shoal.vocabulary.errors import ParameterError, Refused
 from shoal.vocabulary.progress import OnProgress
-from shoal.vocabulary.registry import registered
 
 InBlocks = Callable[[int, PartitionStep, Records], StepResult]
 """Carries a step, by its number, out on records in blocks."""
@@ -63,8 +59,11 @@ class HoldBack(Protocol):
         """The records with what would tell persons apart held back."""
 
 
-MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
-"""Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
+Numbered = Callable[[Records], Records]
+"""Gives the records of a finished table the keys that they are released with."""
+
+SharedSteps = Mapping[int, Callable[[Records], StepResult]]
+NO_STEPS: SharedSteps = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -148,6 +147,67 @@ class Outcome:
         return measured(self.plan, self.pair, self.entropy, self.tell)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stepped:
+    """A plan whose steps were carried out, before rules are restored, cells rounded and records put in order.
+
+    Parameters
+    ----------
+    ready
+        The plan with its files read.
+    typed
+        True if the table's types were inferred from its cells.
+    """
+
+    plan: Plan
+    ready: Plan
+    entropy: int
+    tell: OnProgress
+    original: Microdata
+    before: Records
+    constraints: Constraints
+    course: Course
+    typed: bool
+
+    def kept(self, rows: Longs) -> "Stepped":
+        """The same without the records of all other rows."""
+        records = self.course.records
+        kept = records.take(np.isin(records.rows, rows))
+        if not len(kept):
+            raise Refused("Nothing was released. None of its records is left. Let steps ask for less.")
+        return replace(self, course=replace(self.course, records=kept))
+
+    def outcome(self, fractional: Collection[str] = (), numbered: Numbered | None = None) -> Outcome:
+        """The finished table; parameters as for `carry_out`."""
+        plan, course = self.plan, self.course
+        if loss := spent(result.facts for result in course.results):
+            course = course.with_account("privacy loss", loss)
+        course = concluded(course, self.before, self.ready, self.constraints, self.entropy)
+        if numbered is not None:
+            course = replace(course, records=numbered(course.records))
+        rebuilt = self.original.rebuild(course.records).without_metadata()
+        rebuilt = rebuilt.with_whole_numbers(fractional) if self.typed else rebuilt
+        keys = {v.name: Column(role=v.role) for v in course.records.variables if v.name not in plan.schema.columns}
+        schema = Schema.model_construct(root=_in_order(plan.schema, course.records, rebuilt).columns | keys)
+        numbers = (rebuilt.frame[name].cast(nw.Int64()) for name in keys)
+        finished = Microdata.finished(replace(rebuilt, frame=rebuilt.frame.with_columns(*numbers)).native, schema)
+        released = replace(finished.encoded, rows=course.records.rows)
+        loaded = trees(plan.schema, plan.folder, released)
+        return Outcome(
+            plan=plan,
+            schema=schema,
+            entropy=self.entropy,
+            tell=self.tell,
+            course=course,
+            constraints=self.constraints,
+            original=self.original,
+            before=self.before,
+            finished=finished,
+            released=with_trees(released, loaded),
+            trees=loaded,
+        )
+
+
 def carry_out(
     table: Any,
     plan: Plan,
@@ -173,6 +233,22 @@ def carry_out(
     InputError
         If the table or the plan cannot be used.
     """
+    return after_steps(table, plan, seed, stage, run, hold_back=hold_back).outcome(fractional)
+
+
+def after_steps(
+    table: Any,
+    plan: Plan,
+    seed: int | None,
+    stage: OnProgress | None,
+    run: Runs | None = None,
+    shared: SharedSteps = NO_STEPS,
+    hold_back: HoldBack | None = None,
+) -> Stepped:
+    """Carry the steps of a plan out on a table; parameters as for `carry_out`.
+
+    `shared`: steps, by their number, that are carried out on several tables at once.
+    """
     tell = stage or (lambda text, fraction: None)
     original = microdata(table, plan)
     plan = plan.covering(original.frame.columns)
@@ -188,30 +264,18 @@ def carry_out(
     course = _admitted(before, ready, constraints)
     course = course if hold_back is None else hold_back.before_steps(original, course)
     in_blocks = None if run is None else partial(formed_in_blocks, run(ready, entropy), original)
-    course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks)
+    course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks, shared)
     course = course if hold_back is None else hold_back.after_steps(original, course)
-    if loss := spent(result.facts for result in course.results):
-        course = course.with_account("privacy loss", loss)
-    course = concluded(course, before, ready, constraints, entropy)
-    typed = isinstance(table, Table) and table.types_from_cells
-    rebuilt = original.rebuild(course.records).without_metadata()
-    rebuilt = rebuilt.with_whole_numbers(fractional) if typed else rebuilt
-    schema = _in_order(plan.schema, course.records, rebuilt)
-    finished = Microdata.finished(rebuilt.native, schema)
-    released = replace(finished.encoded, rows=course.records.rows)
-    loaded = trees(plan.schema, plan.folder, released)
-    return Outcome(
+    return Stepped(
         plan=plan,
-        schema=schema,
+        ready=ready,
         entropy=entropy,
         tell=tell,
-        course=course,
-        constraints=constraints,
         original=original,
         before=before,
-        finished=finished,
-        released=with_trees(released, loaded),
-        trees=loaded,
+        constraints=constraints,
+        course=course,
+        typed=isinstance(table, Table) and table.types_from_cells,
     )
 
 
@@ -246,22 +310,36 @@ def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
 
 
 def _after_steps(
-    course: Course, constraints: Constraints, plan: Plan, entropy: int, tell: OnProgress, in_blocks: InBlocks | None
+    course: Course,
+    constraints: Constraints,
+    plan: Plan,
+    entropy: int,
+    tell: OnProgress,
+    in_blocks: InBlocks | None,
+    shared: SharedSteps,
 ) -> tuple[Course, Constraints]:
     """All steps carried out, each with random numbers of its own; and the constraints as they are met from then on."""
     for number, step in enumerate(plan.steps):
-        course = _after_step(course, step, plan, keyed_generator(entropy, number), tell, in_blocks)
+        course = _after_step(course, step, plan, keyed_generator(entropy, number), tell, in_blocks, shared)
         if step.own_cells:  # lengths taken from cells without noise would not be paid for
             constraints = constraints.in_units_of(course.records)
     return course, constraints
 
 
 def _after_step(
-    course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: OnProgress, in_blocks: InBlocks | None
+    course: Course,
+    step: Step,
+    plan: Plan,
+    rng: np.random.Generator,
+    tell: OnProgress,
+    in_blocks: InBlocks | None,
+    shared: SharedSteps,
 ) -> Course:
     """One step carried out, its groups formed in blocks where they may be."""
     number = len(course.results)
-    if in_blocks is not None and isinstance(step, PartitionStep) and not needed_at_once(step, plan):
+    if number in shared:
+        result = shared[number](course.records)
+    elif in_blocks is not None and isinstance(step, PartitionStep) and not needed_at_once(step, plan):
         result = in_blocks(number, step, course.records)
     elif SEQUENCE in course.records and forms_groups_of_persons(step, plan):
         result = result_within_sequences(step, course.records, plan, rng, tell)
@@ -270,119 +348,3 @@ def _after_step(
     facts = facts_after(plan, result.facts, course.accounts)
     after = replace(course, records=result.records, results=(*course.results, result))
     return after.with_account(step.name, facts, step.changes(plan.schema), number)
-
-
-def pair_of(
-    plan: Plan,
-    before: Records | None,
-    released: Records,
-    partition: Partition | None,
-    filled: Closure,
-    hidden: Mapping[str, Partition] | None,
-    units: Mapping[str, Longs] | None = None,
-    *,
-    traced: bool = False,
-) -> TablePair:
-    """Both tables, as a plan has them judged.
-
-    Parameters
-    ----------
-    partition
-        The groups of the last partition step.
-    hidden
-        As from `groups_by_column`; None where it is not known what was done.
-    units, traced
-        As in `TablePair`; it is traced where it is known what was done, too.
-    """
-    repaired = StepTrace(columns=tuple(plan.schema.columns), reads=None)  # a rule may move any cell by any other
-    admitted = (repaired,) if plan.constraints and plan.broken_rules == "repair" else ()
-    return TablePair.of(
-        before,
-        released,
-        partition,
-        filled,
-        hidden,
-        missing=plan.reading,
-        made_anew=plan.made_anew,
-        traces=(*admitted, *(step.trace(plan.schema) for step in plan.steps)),
-        units=units,
-        traced=traced or hidden is not None,
-    )
-
-
-def laws_known(plan: Plan, before: Records | None, released: Records) -> Laws:
-    """The laws of the original by which a release is judged.
-
-    None where differential privacy is spent, which would have to pay for a refusal that they lead to.
-    """
-    return NO_LAWS if before is None or private_steps(plan) else Laws.for_release(before, released)
-
-
-def judged(plan: Plan, pair: TablePair) -> list[Verdict]:
-    """Verdicts on the plan's requirements, for a release and its closure."""
-    names = tuple(r.identifier for r in repeated_in(plan, pair) if isinstance(r, RepeatedIdentifier))
-    return [of_records(model, model.verdict_on(pair), names) for model in plan.ready.requirements]
-
-
-def of_records(model: PrivacyModel, verdict: Verdict, repeated: tuple[str, ...]) -> Verdict:
-    """A model's verdict, which says that it counts records where identifiers repeat."""
-    return replace(verdict, of_records=repeated) if model.counts_records else verdict
-
-
-def repeated_in(plan: Plan, pair: TablePair) -> tuple[RepeatedIdentifier | KnownLess, ...]:
-    """The plan's identifiers that repeat, with what the classes of a release hold of their values."""
-    return pair.once("repeated", lambda: tuple(_of_units(plan, pair)))
-
-
-def _of_units(plan: Plan, pair: TablePair) -> Iterator[RepeatedIdentifier | KnownLess]:
-    yield from repeated(pair, plan.schema.names("identifier"), k_asked(plan))
-    yield from repeated(pair, plan.schema.names("person"), k_asked(plan), persons=True)
-    of_persons = [m for m in plan.requirements if isinstance(m, UnitModel) and m.unit == "person"]
-    less = [m for m in of_persons if m.knowing not in (None, "all records")]
-    if less and (column := telling_column(pair, "person")) is not None:
-        asked = tuple(f"{model.method_name}{model.of_units(model.knowing_of(pair))}" for model in less)
-        yield KnownLess(identifier=column, asked=asked, own=column == pair.column_of("person"))
-    for model in plan.requirements:
-        if isinstance(model, UnitModel) and not model.knows_profiles:
-            asked = (f"{model.method_name} of {model.units_in_words}",)
-            for name in model.identifiers:
-                if pair.column_of(name) is not None:
-                    yield KnownLess(identifier=name, asked=asked, own=True, unit=name)
-    yield from households_known(plan)
-
-
-def households_known(plan: Plan) -> Iterator[KnownLess]:
-    """The requirements that look at less than all records of a household, though its number is released."""
-    models = [m for m in plan.requirements if isinstance(m, UnitModel) and not m.knows_households]
-    if models and not set(plan.schema.names("quasi-identifier")) <= set(plan.made_anew):
-        for name in set(plan.schema.names("household")) - plan.taken_out:
-            asked = tuple(f"{model.method_name} of {model.units_in_words}" for model in models)
-            yield KnownLess(identifier=name, asked=asked, own=True, unit="household")
-
-
-def k_asked(plan: Plan) -> int:
-    """The largest k that a requirement asks of classes; 2 where none does."""
-    return max((model.k for model in plan.requirements if isinstance(model, KAnonymity)), default=2)
-
-
-def measured(plan: Plan, pair: TablePair, entropy: int, tell: OnProgress) -> tuple[Finding, ...]:
-    """Findings of the measures on a release, each with random numbers of its own."""
-    measures = taken_by(plan)
-    findings = []
-    for number, measure in enumerate(measures):
-        tell(f"measuring {measure.method_name}", number / len(measures))
-        ready = with_files(measure, plan.folder)
-        findings.append(ready.finding_on(pair, keyed_generator(entropy, MEASURES, number)))
-    tell("judging", 1.0)
-    return tuple(findings)
-
-
-def taken_by(plan: Plan) -> list[Measure]:
-    """All cheap measures and those that the plan names, in its requirements too; in the order of their findings."""
-    cheap = [e.cls() for kind in ("risk", "utility") for e in registered(kind) if e.cls.cheap]
-    named = list(plan.measures)
-    for gate in plan.requirements:
-        if isinstance(gate, Gate) and not any(gate.measure.same_as(measure) for measure in named):
-            named.append(gate.measure)
-    names = {measure.method_name for measure in named}
-    return [measure for measure in cheap if measure.method_name not in names] + named

@@ -11,7 +11,7 @@ from shoal.judges.base import Measure
 from shoal.plan import Plan
 from shoal.privacy.base import hardest, reading_of
 from shoal.report.exploration import KINDS, ExploredAxes, ExploredAxis
-from shoal.run.carry_out import taken_by
+from shoal.run.judging import taken_by
 from shoal.table.files.names import slug
 from shoal.table.records import MissingCells
 from shoal.vocabulary.errors import ParameterError, PlanError, unknown

@@ -1,0 +1,197 @@
+"""Several linked tables protected by one plan, or judged."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal.desk.audit_whole import pair_and_verdicts
+from shoal.desk.given import Given
+from shoal.desk.whole import exact_measures, refuse_unanswered, release_of
+from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
+from shoal.judges.table_pair import TablePair
+from shoal.judges.units import KnownLess
+from shoal.plan.linked import LinkedPlan
+from shoal.plan.publication import recorded
+from shoal.release import not_proved
+from shoal.release.directory import check_free, check_writable
+from shoal.release.evidence_file import private_evidence
+from shoal.release.linked import (
+    LinkedRelease,
+    account_of_tables,
+    linked_verdict,
+    of_table,
+    over_released,
+    publish_linked,
+)
+from shoal.release.value import WholeRelease
+from shoal.run.linked import LinkedOutcome, carry_out_linked, in_table, links_of, with_persons
+from shoal.table.files.table import Table
+from shoal.table.links import Links
+from shoal.table.parts.session import allowance
+from shoal.vocabulary.errors import DataError, FileError, ParameterError, quoted
+from shoal.vocabulary.progress import OnProgress, shown
+
+WHOLE = ("The tables of a plan are held whole.",)
+
+
+def no_ledger(ledger: Any, after: Any) -> None:
+    """Refuse a ledger, which is kept of releases of one table."""
+    if ledger is not None or after is not None:
+        raise ParameterError("A plan for several tables has no ledger. Leave ledger and after out.")
+
+
+def protect_linked(
+    tables: Any,
+    plan: LinkedPlan,
+    out: str | Path | None = None,
+    *,
+    seed: int | None = None,
+    memory: str | int | None = None,
+    overwrite: bool = False,
+    unproved: bool = False,
+    stage: OnProgress | None = None,
+    reading: Mapping[str, Any] | None = None,
+) -> LinkedRelease:
+    """Protect several linked tables as a plan says; parameters as for `shoal.protect`.
+
+    `tables`: by name, or the folder that their files are in.
+    """
+    if out is not None:
+        check_writable(Path(out))
+        check_free(Path(out), overwrite=overwrite)
+    given = given_tables(tables, plan, reading)
+    allowed = allowance(memory)
+    read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
+    with shown(stage) as tell:
+        done = carry_out_linked(read, plan, seed, tell)
+        release = _proved(done, read, {name: table.origin for name, table in given.items()})
+    if out is not None:
+        labels = {name: table for name, table in read.items() if isinstance(table, Table)}
+        publish_linked(release, out, overwrite=overwrite, labels=labels, unproved=unproved)
+    return release
+
+
+def given_tables(
+    tables: Any, plan: LinkedPlan, reading: Mapping[str, Any] | None = None, *, judged: bool = False
+) -> dict[str, Given]:
+    """The tables that a plan names: of a mapping, or files of a folder.
+
+    Raises DataError or FileError naming those that are not there.
+    """
+    if isinstance(tables, Given):
+        tables, reading = tables.data, tables.reading
+    if isinstance(tables, Mapping):
+        if set(tables) != set(plan.keys):
+            raise DataError(f"The plan is for the tables {quoted(plan.keys)}; got {quoted(map(str, tables))}.")
+        return {name: Given.of(tables[name], reading, judged=judged) for name in plan.keys}
+    if not isinstance(tables, (str, Path)) or not Path(tables).is_dir():
+        raise DataError(
+            f"The plan is for the tables {quoted(plan.keys)}. Give a mapping of frames by these names, or the folder "
+            f"that their files are in."
+        )
+    names = {} if judged else plan.files
+    return {name: Given.of(file_of(Path(tables), name, names.get(name)), reading, judged=judged) for name in plan.keys}
+
+
+def file_of(folder: Path, name: str, file: str | None) -> Path:
+    """The file of a table in a folder, by the plan or by the table's name."""
+    candidates = (
+        [folder / file] if file else sorted(p for p in folder.iterdir() if p.is_file() and p.name.split(".")[0] == name)
+    )
+    if len(candidates) != 1 or not candidates[0].exists():
+        there = f"; there are {quoted(p.name for p in candidates)}" if len(candidates) > 1 else ""
+        raise FileError(
+            f"Folder '{folder}' needs one file of the table '{name}', such as {file or f'{name}.csv'}{there}. Name it "
+            f"in the plan, as file: NAME, or put it there."
+        )
+    return candidates[0]
+
+
+def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]]) -> LinkedRelease:
+    """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
+    over = [over.verdict for over in done.over_tables]
+    shared = (*over, linked_verdict(done.links))
+    own = {name: tuple(outcome.verdicts()) for name, outcome in done.tables.items()}
+    verdicts = (*shared, *(of_table(name, verdict) for name, some in own.items() for verdict in some))
+    if not all(verdict.holds for verdict in verdicts):
+        raise not_proved(verdicts)
+    releases: dict[str, WholeRelease] = {}
+    for name, outcome in done.tables.items():
+        with in_table(name):
+            refuse_unanswered(outcome, read[name], done.plan.requirements)
+        exact = exact_measures(outcome.plan, outcome.accounts)
+        evidence = Evidence(verdicts=(*own[name], *shared), findings=outcome.findings(), of_records=outcome.of_records)
+        release = release_of(outcome, evidence, exact, origins[name])
+        proved = release.account.proved or bool(done.plan.requirements)
+        releases[name] = replace(release, account=replace(release.account, proved=proved))
+    return _together(done, releases, Evidence(verdicts=verdicts, findings=(), of_records=tuple(_cautions(done.plan))))
+
+
+def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidence: Evidence) -> LinkedRelease:
+    plan = done.plan
+    account = account_of_tables(releases, plan, evidence, done.entropy)
+    record = {
+        "version": RECORD_VERSION,
+        "versions": account.versions,
+        "plan": plan.sections({name: recorded(outcome.plan) for name, outcome in done.tables.items()}),
+        "engine": "whole",
+        "seed": done.entropy,
+        "proved": account.proved,
+        "persons left out": done.dropped,
+        "evidence": evidence.as_mapping(),
+        "tables": {name: dict(release.record) for name, release in releases.items()},
+    }
+    each = (model for of_plan in plan.tables.values() for model in of_plan.requirements)
+    return LinkedRelease(
+        evidence=evidence,
+        account=account,
+        record=record,
+        requirements=(*plan.requirements, *each),
+        publisher=publish_linked,
+        describe=private_evidence,
+        tables=releases,
+        plan=plan,
+        links=done.links,
+    )
+
+
+def _cautions(plan: LinkedPlan) -> Iterator[KnownLess]:
+    """The caution that more is known of a person than a requirement takes to be."""
+    less = [model for model in plan.requirements if model.knowing not in (None, "all records")]
+    if less and plan.release_keys:
+        asked = tuple(f"{model.method_name}{model.of_units(model.knowing or 1)}" for model in less)
+        yield KnownLess(identifier=str(plan.keys[plan.root].key), asked=asked, own=True)
+
+
+def audit_linked(
+    tables: Any, plan: LinkedPlan, *, memory: str | int | None = None, reading: Mapping[str, Any] | None = None
+) -> Evidence:
+    """Prove or refute the requirements of a plan on released tables, whoever made them; as `shoal.audit`.
+
+    `tables`: by name, or the folder that their files are in.
+
+    Raises
+    ------
+    DataError
+        If the tables have no keys, or rows whose row above is not there.
+    """
+    allowed = allowance(memory)
+    given = given_tables(tables, plan, reading, judged=True)
+    read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
+    links, judged = judged_as_released(read, plan)
+    verdicts = [over.verdict for over in over_released({name: pair for name, (pair, _) in judged.items()}, links, plan)]
+    own = [of_table(name, verdict) for name, (_, some) in judged.items() for verdict in some]
+    return Evidence(verdicts=(*verdicts, linked_verdict(links), *own), findings=(), of_records=tuple(_cautions(plan)))
+
+
+def judged_as_released(
+    read: Mapping[str, Any], plan: LinkedPlan
+) -> tuple[Links, dict[str, tuple[TablePair, list[Verdict]]]]:
+    """The links of released tables, and each table with the verdicts on its own requirements."""
+    links = links_of(read, plan)
+    judged = {}
+    for name, table in read.items():
+        with in_table(name):
+            judged[name] = pair_and_verdicts(with_persons(table, plan, links, name), plan.tables[name])
+    return links, judged

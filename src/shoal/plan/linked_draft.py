@@ -1,0 +1,153 @@
+"""A drafted plan for linked tables: their keys and links guessed from the cells, and a plan for each table.
+
+A key is a column of whole numbers or of text with a value of its own in each row. A column links to it if it has the
+same name, or is text of many values, and all of its values are among the key's. Of several tables that it could hang
+on, a table hangs on the lowest.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from shoal.plan.draft import described_columns, key_text, recoded, to_accept
+from shoal.plan.guess import Guess, K, guess
+from shoal.table.files.table import Table
+from shoal.table.links import Key, key_columns
+from shoal.vocabulary.errors import DataError, printable, quoted
+
+FEWEST_VALUES = 20
+"""Fewest values of text that make a link of a column of another name."""
+
+SUPPRESSED = 0.2
+"""Share of the persons that a drafted plan may leave out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guessed:
+    """A guessed key of a table, and why."""
+
+    key: Key
+    reason: str
+
+
+def guess_links(frames: Mapping[str, pl.DataFrame]) -> dict[str, Guessed]:
+    """The keys and links of some tables, that of persons first, every table after the one above it.
+
+    Raises
+    ------
+    DataError
+        If the tables do not hang together on one.
+    """
+    texts = {name: _candidates(frame) for name, frame in frames.items()}
+    above = {name: list(_above(name, texts)) for name in frames}
+    roots = [name for name, links in above.items() if not links]
+    if len(roots) != 1:
+        raise DataError(
+            f"No links were seen that make all tables hang on one: {quoted(roots or frames)} "
+            f"{'hangs' if len(roots) == 1 else 'hang'} on no other. A table links to another by a column with the name "
+            f"of its key, whose values are all there. Write the plan by hand."
+        )
+    order = sorted(frames, key=lambda name: (_depth(name, above, ()), list(frames).index(name)))
+    parents = {name: max(above[name], key=lambda link: _depth(link[0], above, ())) for name in order if above[name]}
+    return {name: _guessed(name, texts, parents) for name in order}
+
+
+def _guessed(
+    name: str, texts: Mapping[str, Mapping[str, pl.Series]], parents: Mapping[str, tuple[str, str, str]]
+) -> Guessed:
+    lower = [key for parent, _, key in parents.values() if parent == name]
+    own = lower[0] if lower else None
+    parent, link, key = parents.get(name, (None, None, None))
+    reasons = [] if own is None else [f"'{own}' has a value of its own in each row"]
+    if parent is not None:
+        values = texts[name][str(link)]
+        reasons.append(f"all {values.n_unique():,} values of '{link}' are '{key}' of '{parent}'")
+    return Guessed(key=Key(key=own, parent=parent, link=link), reason="; ".join(reasons))
+
+
+def _candidates(frame: pl.DataFrame) -> dict[str, pl.Series]:
+    """The columns of whole numbers or text without missing cells, as text."""
+    named = {series.name: series for series in frame.iter_columns()}
+    return {
+        name: series.cast(pl.String)
+        for name, series in named.items()
+        if (series.dtype.is_integer() or series.dtype == pl.String) and not series.null_count() and len(series)
+    }
+
+
+def _above(name: str, texts: Mapping[str, Mapping[str, pl.Series]]) -> Iterator[tuple[str, str, str]]:
+    """Tables that a table can hang on, each with the column of the link and the key."""
+    for parent, columns in texts.items():
+        for key, keys in columns.items():
+            if parent != name and keys.n_unique() == len(keys):
+                links = [link for link, cells in texts[name].items() if _links(cells, keys, first=parent < name)]
+                if links:
+                    yield parent, next((link for link in links if link == key), links[0]), key
+                    break
+
+
+def _links(cells: pl.Series, keys: pl.Series, *, first: bool) -> bool:
+    """True if a column holds keys of another table. `first`: that table goes first if both hold the same keys."""
+    if cells.name != keys.name and (cells.n_unique() < FEWEST_VALUES or not cells.str.contains(r"\D").all()):
+        return False
+    if not cells.is_in(keys.implode()).all():
+        return False
+    return len(cells) != len(keys) or cells.n_unique() < len(cells) or first
+
+
+def _depth(name: str, above: Mapping[str, list[tuple[str, str, str]]], seen: tuple[str, ...]) -> int:
+    """Number of tables on the longest way up."""
+    upper = [parent for parent, _, _ in above[name] if parent not in seen and parent != name]
+    return 1 + max((_depth(parent, above, (*seen, name)) for parent in upper), default=-1)
+
+
+def linked_plan_text(tables: Mapping[str, Table], files: Mapping[str, str]) -> str:
+    """A plan file for linked tables, with the reason for each guess as a comment.
+
+    Parameters
+    ----------
+    files
+        Name of the file that each table was read from.
+    """
+    links = guess_links({name: table.frame for name, table in tables.items()})
+    keys = {name: guessed.key for name, guessed in links.items()}
+    lines = ["# Guessed from the tables of a folder. Correct links and roles before you trust a release.", "tables:"]
+    for name, guessed in links.items():
+        dropped = key_columns(keys, name, tables[name].frame.columns)
+        own = replace(tables[name], frame=tables[name].frame.drop(dropped))
+        lines += [f"  {key_text(name)}: # {printable(guessed.reason)}", f"    file: {key_text(files[name])}"]
+        lines += [f"    {word}: {key_text(value)}" for word, value in _words(guessed.key)]
+        lines += [f"    {line}" for line in _of_table(own, guess(own), has_parent=guessed.key.parent is not None)]
+    return "\n".join(
+        [
+            *lines,
+            "requirements: # over all tables: k persons share the whole profile, by which a row and its keys are known",
+            f"  - {{privacy: k-anonymity, k: {K}}}",
+            f"suppress_persons: {SUPPRESSED} # share of the persons who may be left out where that fails",
+            "",
+        ]
+    )
+
+
+def _words(key: Key) -> Iterator[tuple[str, str]]:
+    for word, value in (("key", key.key), ("parent", key.parent), ("link", key.link)):
+        if value is not None:
+            yield word, value
+
+
+def _of_table(table: Table, guesses: list[Guess], *, has_parent: bool) -> Iterator[str]:
+    """The plan of one table: its columns, how they are read, and steps that make persons alike."""
+    yield "columns:"
+    yield from described_columns(guesses)
+    yield from to_accept(table.frame, guesses)
+    days = [name for name, dtype in table.frame.schema.items() if dtype.is_temporal()]
+    if has_parent and days:
+        yield f"# rows can be put in order; if that is known, add to a requirement order: {key_text(days[0])}"
+    steps = ["  - {mask: truncate-records, most: 1} # a number of rows that few have tells them"] * has_parent
+    numbers = [g.name for g in guesses if g.role == "quasi-identifier" and g.level == "continuous"]
+    if numbers:
+        named = ", ".join(map(key_text, numbers))
+        steps.append(f"  - {{partition: mdav, k: {4 * K}, columns: [{named}], replace: centroid}}")
+    steps += recoded(table.frame, [g for g in guesses if g.role == "quasi-identifier"], K)
+    yield from ["steps:", *steps] if steps else []

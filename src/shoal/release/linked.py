@@ -1,0 +1,228 @@
+"""A release of several linked tables: each a release of its own, and what was proved on persons over all of them.
+
+    release/patients.csv, stays.csv, drugs.csv      the tables, with keys numbered anew
+    release/evidence.json, report.html              what was proved, over all tables and in each
+    release/patients/, stays/, drugs/               codebook, evidence and report of each table
+    private/patients/, stays/, drugs/               what may not leave the building, by table
+
+What is proved over all tables is proved again on the files as they were written, joined by the keys in them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.judges.evidence import Evidence, Verdict
+from shoal.judges.joined import Joined
+from shoal.judges.table_pair import TablePair
+from shoal.plan.linked import LinkedPlan
+from shoal.release.directory import check_free
+from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
+from shoal.release.publish import (
+    check_as_proved,
+    check_proved,
+    write_evidence,
+    write_private,
+    write_public,
+    write_record,
+)
+from shoal.release.refusal import require
+from shoal.release.value import Account, Release, WholeRelease
+from shoal.run.linked import links_of
+from shoal.run.over_tables import NO_LAWS, OverTables, judged_over_tables
+from shoal.table.files.atomic import atomic_directory
+from shoal.table.files.table import Table
+from shoal.table.links import Links
+from shoal.vocabulary.errors import plural
+from shoal.vocabulary.facts import of_release
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinkedRelease(Release):
+    """A release of several linked tables.
+
+    Parameters
+    ----------
+    tables
+        The release of each table, that of persons first.
+    plan
+        The plan of all.
+    links
+        Which released row belongs to which.
+
+    Other parameters are those of `Release`, for all tables together.
+    """
+
+    tables: Mapping[str, WholeRelease]
+    plan: LinkedPlan = field(repr=False)
+    links: Links = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Release of {counted(self.links)}\n{self.evidence!r}"
+
+    @property
+    def records(self) -> int:
+        """Number of released records of all tables."""
+        return sum(release.records for release in self.tables.values())
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The protected tables, each as the kind of frame given as input."""
+        return {name: release.data for name, release in self.tables.items()}
+
+    def to_frames(self) -> dict[str, pl.DataFrame]:
+        """The protected tables as polars frames."""
+        return {name: release.to_frame() for name, release in self.tables.items()}
+
+    def to_frame(self) -> pl.DataFrame:
+        """The protected table of persons as a polars frame."""
+        return self.tables[self.plan.root].to_frame()
+
+    @property
+    def copies(self) -> "tuple[LinkedRelease, ...]":
+        """The release itself."""
+        return (self,)
+
+
+def counted(links: Links) -> str:
+    """Numbers of persons and records, in words."""
+    root, *others = links.sizes
+    tables = [f"{plural(links.sizes[name], 'record')} in '{name}'" for name in others]
+    return ", ".join([f"{plural(links.sizes[root], 'person')} in '{root}'", *tables])
+
+
+def linked_verdict(links: Links) -> Verdict:
+    """The verdict that every row has its row above; `Links` refuses tables of which that is false."""
+    return Verdict(
+        requirement="linked tables",
+        holds=True,
+        required=0,
+        achieved=0,
+        sentence=f"Every row has its row above: {counted(links)}.",
+        facts=of_release({name: plural(size, "record") for name, size in links.sizes.items()}),
+        influence=0,
+        protects=False,
+    )
+
+
+def of_table(name: str, verdict: Verdict) -> Verdict:
+    """The verdict on one table, as one of several."""
+    return replace(verdict, requirement=f"{name}: {verdict.requirement}")
+
+
+def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evidence: Evidence, seed: int) -> Account:
+    """The account of several tables; columns and steps have the name of their table before them.
+
+    What is counted by record, such as the records that unchanged columns single out, stands in each table's report.
+    """
+    accounts = {name: release.account for name, release in tables.items()}
+    first = accounts[plan.root]
+
+    def every(columns: str) -> tuple[str, ...]:
+        return tuple(f"{name}.{column}" for name, account in accounts.items() for column in getattr(account, columns))
+
+    return replace(
+        first,
+        steps=tuple(
+            replace(
+                step,
+                step=f"{name}: {step.step}",
+                columns=tuple(f"{name}.{column}" for column in step.columns),
+                place=None,
+            )
+            for name, account in accounts.items()
+            for step in account.steps
+        ),
+        columns=tuple(
+            replace(column, name=f"{name}.{column.name}")
+            for name, account in accounts.items()
+            for column in account.columns
+        ),
+        plan=plan.sections({name: account.plan for name, account in accounts.items()}),
+        requirements=tuple(verdict.requirement for verdict in evidence.verdicts),
+        not_released=every("not_released"),
+        untouched=(),
+        unchanged=(),
+        own_gaps=every("own_gaps"),
+        accepted=(),
+        made_anew=every("made_anew"),
+        missing={name: account.missing for name, account in accounts.items()},
+        before=(),
+        seed=seed,
+        exact=(),
+        proved=bool(plan.requirements),
+        singled_out=(),
+        odd_values={
+            f"{name}.{column}": odd for name, account in accounts.items() for column, odd in account.odd_values.items()
+        },
+        classes=(),
+        classes_before=None,
+        violations_before=None,
+        reached=(),
+        context="",
+    )
+
+
+def publish_linked(
+    release: LinkedRelease,
+    directory: str | Path,
+    *,
+    overwrite: bool = False,
+    labels: Any = None,
+    frontier: Mapping[str, Any] | None = None,
+    unproved: bool = False,
+) -> Path:
+    """Write the two folders of a release of several tables; as `shoal.publish` for one.
+
+    Parameters
+    ----------
+    labels
+        The input tables, by name, for their column and value labels.
+    """
+    check_proved(release, unproved=unproved)
+    target = Path(directory)
+    check_free(target, overwrite=overwrite)
+    with atomic_directory(target, overwrite=overwrite) as temporary:
+        public, private = temporary / "release", temporary / "private"
+        public.mkdir()
+        private.mkdir(mode=0o700)
+        files: dict[str, str] = {}
+        read: dict[str, tuple[Table, TablePair]] = {}
+        for name, of in release.tables.items():
+            check_as_proved(of)
+            (public / name).mkdir()
+            (private / name).mkdir()
+            own = None if labels is None else labels.get(name)
+            read[name] = write_public(of, public / name, own, None, data=str(public / name))
+            write_private(of, private / name, None, own)
+            files |= _written(public / name)
+        _prove_files(release, read)
+        write_evidence(public_evidence(release, files=files), public)
+        write_evidence(private_evidence(release), private)
+        write_record(release.record, temporary)
+        check_free(target, overwrite=overwrite)
+    return target
+
+
+def _written(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files of one table, by name."""
+    return read_evidence(folder / "evidence.json")["sha256"]
+
+
+def _prove_files(release: LinkedRelease, read: Mapping[str, tuple[Table, TablePair]]) -> None:
+    """Prove the requirements over all tables on the files, joined by their own keys where they have these."""
+    tables = {name: table for name, (table, _) in read.items()}
+    links = links_of(tables, release.plan) if release.plan.release_keys else release.links
+    over = over_released({name: pair for name, (_, pair) in read.items()}, links, release.plan)
+    require([one.verdict for one in over])
+
+
+def over_released(pairs: Mapping[str, TablePair], links: Links, plan: LinkedPlan) -> list[OverTables]:
+    """Verdicts on the requirements over released tables."""
+    stages = [Joined.of({name: pair.released for name, pair in pairs.items()}, links)]
+    if any(pair.closure.filled for pair in pairs.values()):
+        stages.append(Joined.of({name: pair.closure.records for name, pair in pairs.items()}, links))
+    return judged_over_tables(plan.requirements, [(stage, NO_LAWS) for stage in stages])

@@ -1,0 +1,301 @@
+"""Carry out a plan for several linked tables: each table's own plan, and what holds for all of them.
+
+The steps of each table are carried out on it alone, save that dates are moved by one shift a person for all tables.
+Then rows go whose rows above went. Persons are left out until the requirements over all tables hold, where the plan
+allows it. Only then are the tables concluded, and given the keys that they are released with.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from shoal.judges.joined import Joined
+from shoal.kernels.arrays import Bools, Floats, Longs, ints
+from shoal.kernels.draws import keyed_generator, seed_below
+from shoal.mask.shift_dates import ShiftDates
+from shoal.plan.linked import LinkedPlan
+from shoal.plan.steps import Step, settings_of
+from shoal.run.carry_out import NO_STEPS, Outcome, Stepped, after_steps, check_seed, microdata
+from shoal.run.over_tables import OverTables, judged_over_tables
+from shoal.table.files.table import Table
+from shoal.table.links import Links, key_columns
+from shoal.table.microdata import Microdata, eager
+from shoal.table.records import Records
+from shoal.table.step_result import StepResult
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import DataError, InputError, Refused, plural
+from shoal.vocabulary.facts import Facts
+from shoal.vocabulary.progress import OnProgress
+
+TABLES, KEYS, SHIFTS = 1 << 26, 1 << 27, 1 << 28
+"""Keys of the random numbers of each table, of released keys, and of shifts, beyond the number of any step."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinkedOutcome:
+    """A plan for several tables carried out.
+
+    Parameters
+    ----------
+    original_links
+        Of the rows that came in.
+    before
+        The tables that came in, joined.
+    dropped
+        Number of persons who were left out because a requirement failed on them; private.
+    """
+
+    plan: LinkedPlan
+    entropy: int
+    tables: Mapping[str, Outcome]
+    original_links: Links
+    before: Joined
+    dropped: int
+
+    @cached_property
+    def links(self) -> Links:
+        """The links of the released rows."""
+        return self.original_links.taken({name: done.released.rows for name, done in self.tables.items()})
+
+    @cached_property
+    def over_tables(self) -> list[OverTables]:
+        """Verdicts on the requirements over persons."""
+        places = {name: np.arange(len(done.released)) for name, done in self.tables.items()}
+        return _judged(self.plan, self.tables, places, self.original_links, self.before)
+
+
+def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | None, tell: OnProgress) -> LinkedOutcome:
+    """Carry a plan out on its tables.
+
+    Parameters
+    ----------
+    tables
+        Each as for `shoal.protect`, held whole, by the names that the plan gives them.
+
+    Raises
+    ------
+    InputError
+        If a table or the plan cannot be used, or rows of one table have no row in another.
+    Refused
+        If a step refuses, or more persons would have to be left out than the plan allows.
+    """
+    check_seed(seed)
+    entropy = secrets.randbits(128) if seed is None else int(seed)
+    links = links_of(tables, plan)
+    originals = {name: _original(tables[name], plan, links, name) for name in plan.keys}
+    shifts = _shifts(originals, plan, links, entropy)
+    stepped = {}
+    for number, name in enumerate(plan.keys):
+        seed_of_table, shared = seed_below(entropy, TABLES, number), shifts.get(name, NO_STEPS)
+        with in_table(name):
+            done = after_steps(
+                originals[name], plan.tables[name], seed_of_table, partial(_within, tell, name), shared=shared
+            )
+        stepped[name] = replace(done, typed=isinstance(tables[name], Table) and tables[name].types_from_cells)
+    stepped = _surviving(stepped, links)
+    before = Joined.of({name: original.encoded for name, original in originals.items()}, links)
+    stepped, dropped = _without_failing(stepped, plan, links, before)
+    numbered = _Numbered.of(plan, links, stepped, entropy)
+    columns = {name: eager(_cells(table))[0].columns for name, table in tables.items()}
+    outcomes = {name: numbered.released(name, done, columns[name]) for name, done in stepped.items()}
+    return LinkedOutcome(
+        plan=plan, entropy=entropy, tables=outcomes, original_links=links, before=before, dropped=dropped
+    )
+
+
+@contextmanager
+def in_table(name: str) -> Iterator[None]:
+    """Name the table in the message of an error."""
+    try:
+        yield
+    except (InputError, Refused) as error:
+        error.args = (f"Table '{name}': {error}",)
+        raise
+
+
+def _within(tell: OnProgress, name: str, stage: str, fraction: float) -> None:
+    tell(f"{name}: {stage}", fraction)
+
+
+def _cells(table: Any) -> Any:
+    return table.frame if isinstance(table, (Table, Microdata)) else table
+
+
+def links_of(tables: Mapping[str, Any], plan: LinkedPlan) -> Links:
+    """The links between tables, by their keys."""
+    return Links.of({name: eager(_cells(tables[name]))[0] for name in plan.keys}, plan.keys)
+
+
+def with_persons(table: Any, plan: LinkedPlan, links: Links, name: str) -> Any:
+    """A table with the number of each record's person in place of its keys."""
+    frame, kind = eager(_cells(table))
+    column = plan.person_column(name)
+    persons = nw.new_series(column, links.persons[name], nw.Int64, backend=frame.implementation)
+    dropped = [key for key in key_columns(plan.keys, name, frame.columns) if key != column]
+    frame = frame.drop(dropped).with_columns(persons)
+    if isinstance(table, Table):
+        return replace(table, frame=frame.to_native())
+    return frame.to_native().lazy() if kind == "lazy" else frame.to_native()
+
+
+def _original(table: Any, plan: LinkedPlan, links: Links, name: str) -> Microdata:
+    with in_table(name):
+        return microdata(with_persons(table, plan, links, name), plan.tables[name])
+
+
+def _shifts(
+    originals: Mapping[str, Microdata], plan: LinkedPlan, links: Links, entropy: int
+) -> dict[str, dict[int, Callable[[Records], StepResult]]]:
+    """The steps that shift dates, by table and number, all by the same days for each person."""
+    steps: dict[str, tuple[int, Step, tuple[str, ...]]] = {}
+    dates: list[tuple[Variable, Longs]] = []
+    for name, original in originals.items():
+        for number, step in enumerate(plan.tables[name].steps):
+            if isinstance(step.method, ShiftDates):
+                columns, records = step.changes(original.schema), original.records
+                persons = links.persons[name][records.rows]
+                dates += [(records[column], persons) for column in columns]
+                steps[name] = number, step, columns
+    if not dates:
+        return {}
+    method = next(iter(steps.values()))[1].method
+    days, facts = method.shifts(dates, keyed_generator(entropy, SHIFTS))
+    return {
+        name: {number: partial(_shifted, step, columns, days, links.persons[name], facts)}
+        for name, (number, step, columns) in steps.items()
+    }
+
+
+def _shifted(
+    step: Step, columns: tuple[str, ...], days: Floats, persons: Longs, facts: Facts, records: Records
+) -> StepResult:
+    moved = step.method.moved(records, columns, days[persons[records.rows]])
+    return StepResult(records=moved, masked=columns, facts={**settings_of(step.method), **facts})
+
+
+def _surviving(stepped: Mapping[str, Stepped], links: Links) -> dict[str, Stepped]:
+    """The tables without rows whose rows above went."""
+    kept = {}
+    for name, done in stepped.items():
+        rows = done.course.records.rows
+        if len(np.unique(rows)) < len(rows):
+            raise DataError(f"Table '{name}': a step makes several rows of one, which cannot be linked. Leave it out.")
+        kept[name] = np.zeros(links.sizes[name], dtype=bool)
+        kept[name][rows] = True
+    return _only(stepped, links.surviving(kept))
+
+
+def _only(stepped: Mapping[str, Stepped], kept: Mapping[str, Bools]) -> dict[str, Stepped]:
+    """The tables with some of their rows."""
+    left = {}
+    for name, done in stepped.items():
+        with in_table(name):
+            left[name] = done.kept(np.flatnonzero(kept[name]))
+    return left
+
+
+def _without_failing(
+    stepped: Mapping[str, Stepped], plan: LinkedPlan, links: Links, before: Joined
+) -> tuple[dict[str, Stepped], int]:
+    """The tables without the persons on whom a requirement fails, and how many these are.
+
+    Whoever is left out may leave others with too few alike, so all are judged again.
+    """
+    if not plan.suppress_persons or not plan.requirements:
+        return dict(stepped), 0
+    finished = {name: done.outcome() for name, done in stepped.items()}
+    people = len(finished[plan.root].released)
+    dropped = np.zeros(links.sizes[plan.root], dtype=bool)
+    while True:
+        places = {
+            name: np.flatnonzero(~dropped[links.persons[name][done.released.rows]]) for name, done in finished.items()
+        }
+        verdicts = _judged(plan, finished, places, links, before)
+        failing = np.logical_or.reduce([over.failing for over in verdicts])
+        if not failing.any():
+            break
+        dropped[finished[plan.root].released.rows[places[plan.root][failing]]] = True
+        if (count := int(dropped.sum())) > plan.suppress_persons * people * (1 + 1e-12):
+            raise Refused(
+                f"Nothing was released. At least {count:,} of {plural(people, 'person')} would have to be left out "
+                f"before {', '.join(over.verdict.requirement for over in verdicts)} could hold, more than "
+                f"suppress_persons: {plan.suppress_persons:g} allows. Coarsen what tells them apart first (generalise, "
+                f"recode, truncate-records), or allow more."
+            )
+    kept = {name: ~dropped[persons] for name, persons in links.persons.items()}
+    return _only(stepped, kept), int(dropped.sum())
+
+
+def _judged(
+    plan: LinkedPlan, done: Mapping[str, Outcome], places: Mapping[str, Longs], links: Links, before: Joined
+) -> list[OverTables]:
+    """Verdicts over finished tables, of which only the records at some places are left."""
+    left = links.taken({name: outcome.released.rows[places[name]] for name, outcome in done.items()})
+    written = {name: outcome.released.take(places[name]) for name, outcome in done.items()}
+    stages = [Joined.of(written, left)]
+    if any(outcome.closure.filled for outcome in done.values()):
+        stages.append(Joined.of({name: o.closure.records.take(places[name]) for name, o in done.items()}, left))
+    return judged_over_tables(plan.requirements, [(joined, before.laws(joined)) for joined in stages])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Numbered:
+    """New keys of the released rows.
+
+    Parameters
+    ----------
+    numbers
+        Shape (n,) by table; the new key of each row that came in, of those that are released: numbers from 1 to these,
+        dealt by chance.
+    """
+
+    plan: LinkedPlan
+    links: Links
+    numbers: Mapping[str, Longs]
+
+    @classmethod
+    def of(cls, plan: LinkedPlan, links: Links, stepped: Mapping[str, Stepped], entropy: int) -> "_Numbered":
+        numbers = {}
+        for place, (name, done) in enumerate(stepped.items()):
+            rows = done.course.records.rows
+            numbers[name] = np.zeros(links.sizes[name], dtype=np.int64)
+            numbers[name][np.sort(rows)] = keyed_generator(entropy, KEYS, place).permutation(len(rows)) + 1
+        return cls(plan=plan, links=links, numbers=numbers)
+
+    def released(self, name: str, done: Stepped, columns: list[str]) -> Outcome:
+        """The finished table, with its new keys in the order of its columns."""
+        with in_table(name):
+            outcome = done.outcome(numbered=partial(self._with_keys, name, columns))
+        order = [column for column in columns if column in outcome.released]
+        return replace(
+            outcome,
+            finished=replace(outcome.finished, frame=outcome.finished.frame.select(order)),
+            released=outcome.released.select(order),
+        )
+
+    def _with_keys(self, name: str, columns: list[str], records: Records) -> Records:
+        """The records with new keys in place of the number of the person."""
+        person = self.plan.person_column(name)
+        if not self.plan.release_keys:
+            return records
+        records = records if person in columns else records.without([person])
+        keys = key_columns(self.plan.keys, name, columns)
+        return records.with_variables(*(self._key(column, other, name, records) for column, other in keys.items()))
+
+    def _key(self, column: str, other: str, name: str, records: Records) -> Variable:
+        """The new keys of the rows of a table, in a column of it or of one below."""
+        numbers = self.numbers[other][self.links.rows_of(other, name)[records.rows]]
+        present, codes = np.unique(numbers, return_inverse=True)
+        return Variable(
+            name=column,
+            role="person" if other == self.plan.root else "identifier",
+            level="nominal",
+            values=ints(codes),
+            categories=tuple(present.tolist()),
+        )

@@ -1,0 +1,261 @@
+"""Random linked tables under random plans, each release joined and recounted from its files alone.
+
+`python tests/attacks/test_linked_tables.py 1000 --seed 7` tries so many. The joiner reads `release/*.csv` and the plan,
+joins the rows by the keys in them, and looks for persons by one record, by any m, or by all. It shares no code with
+what it attacks.
+"""
+
+import argparse
+import csv
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.release import publish
+from shoal.vocabulary.errors import Refused
+
+Rows = list[dict[str, str]]
+PARENTS: tuple[dict[str, str | None], ...] = (
+    {"patients": None, "stays": "patients"},
+    {"patients": None, "stays": "patients", "drugs": "stays"},
+    {"patients": None, "stays": "patients", "labs": "patients"},
+    {"patients": None, "stays": "patients", "drugs": "stays", "visits": "patients", "doses": "drugs"},
+)
+FIRST = date(2020, 1, 1)
+KEY = "KEY{}-{:04}"
+
+
+def random_tables(rng: np.random.Generator) -> tuple[dict[str, str | None], dict[str, pl.DataFrame]]:
+    """Persons with rows in one to four tables; some have none. A key says which table and row it is of."""
+    parents = PARENTS[rng.integers(len(PARENTS))]
+    tables: dict[str, pl.DataFrame] = {}
+    for name, parent in parents.items():
+        n = int(rng.integers(60, 300)) if parent is None else int(len(tables[parent]) * rng.uniform(0.2, 1.0)) + 9
+        columns: dict[str, Any] = {f"{name} key": [KEY.format(name, i) for i in rng.permutation(n)]}
+        if parent is not None:
+            skew = rng.random(n) ** rng.choice([1, 3])
+            columns[f"{parent} key"] = tables[parent][f"{parent} key"].gather((skew * len(tables[parent])).astype(int))
+        for number in range(int(rng.integers(1, 3)) if len(parents) < 3 else 1):
+            cells = rng.integers(0, rng.choice([1, 2, 2, 4]), n)
+            columns[f"q{number}"] = cells if rng.random() < 0.5 else [f"c{cell}" for cell in cells]
+        columns["ill"] = rng.choice(["flu", "gout", "rash"], n)
+        columns["day"] = [FIRST + timedelta(days=int(day)) for day in rng.integers(0, 300, n)]
+        tables[name] = pl.DataFrame(columns)
+    return parents, tables
+
+
+def random_plan(
+    parents: Mapping[str, str | None], tables: Mapping[str, pl.DataFrame], rng: np.random.Generator
+) -> dict[str, Any]:
+    shifts = {"mask": "shift-dates", "columns": ["day"], "most": int(rng.integers(3, 90)), "weeks": False}
+    described = {}
+    for name, parent in parents.items():
+        names = [n for n in tables[name].columns if n.startswith("q")]
+        columns: dict[str, Any] = {n: {"role": "quasi-identifier", "level": "nominal"} for n in names}
+        columns |= {"ill": "confidential", "day": "other"}
+        steps: list[dict[str, Any]] = [shifts]
+        if parent is not None and rng.random() < 0.8:
+            steps.append({"mask": "truncate-records", "most": int(rng.integers(1, 3))})
+        if rng.random() < 0.3:
+            steps.append({"mask": "suppress", "k": 2, "columns": names})
+            columns |= {n: {**columns[n], "missing": "keep"} for n in names}
+        if rng.random() < 0.3:
+            steps.append({"mask": "suppress-records", "k": int(rng.integers(2, 4)), "columns": names, "limit": 1})
+        if rng.random() < 0.3:
+            steps.append({"mask": "sample", "fraction": 0.8})
+        described[name] = {
+            "key": f"{name} key",
+            "parent": parent,
+            "columns": columns,
+            "steps": steps,
+            "accept": ["day"],
+        }
+    knowing = [None, "all records", "one record", 1, 2, 3][rng.integers(6)]
+    required: dict[str, Any] = {"privacy": "k-anonymity", "k": int(rng.integers(2, 5))}
+    plan = {
+        "tables": described,
+        "requirements": [required if knowing is None else {**required, "knowing": knowing}],
+        "suppress_persons": float(rng.choice([0.0, 0.5, 0.9, 1.0])),
+    }
+    if rng.random() < 0.3:
+        plan["requirements"].append({"privacy": "l-diversity", "l": 2, "knowing": "one record"})
+    return plan
+
+
+class Joiner:
+    """Whoever holds the released files: joins them, and counts among how many persons anybody hides."""
+
+    def __init__(self, folder: Path, plan: Mapping[str, Any]) -> None:
+        self.tables = {name: _read(folder / f"{name}.csv") for name in plan["tables"]}
+        self.parents = {name: table.get("parent") for name, table in plan["tables"].items()}
+        self.keys = {name: table.get("key") for name, table in plan["tables"].items()}
+        self.known = {name: sorted(_known(table)) for name, table in plan["tables"].items()}
+        self.root = next(name for name, parent in self.parents.items() if parent is None)
+        self.rows = {
+            name: {row[self.keys[name]]: row for row in rows} for name, rows in self.tables.items() if self.keys[name]
+        }
+
+    def dangling(self) -> int:
+        """Rows whose row above is not there."""
+        return sum(
+            row[self.keys[parent]] not in self.rows[parent]
+            for name, parent in self.parents.items()
+            if parent is not None
+            for row in self.tables[name]
+        )
+
+    def cells(self, name: str, row: Mapping[str, str]) -> tuple[str, ...]:
+        return (name, *(row[column] for column in self.known[name] if column in row))
+
+    def path(self, name: str, row: Mapping[str, str]) -> tuple[Any, ...]:
+        parent = self.parents[name]
+        own = (self.cells(name, row),)
+        return own if parent is None else own + self.path(parent, self.above(name, row))
+
+    def above(self, name: str, row: Mapping[str, str]) -> dict[str, str]:
+        return self.rows[self.parents[name]][row[self.keys[self.parents[name]]]]
+
+    def person(self, name: str, row: Mapping[str, str]) -> str:
+        return (
+            row[self.keys[name]]
+            if self.parents[name] is None
+            else self.person(self.parents[name], self.above(name, row))
+        )
+
+    def branch(self, name: str, row: Mapping[str, str]) -> tuple[Any, ...]:
+        """A row with all that hangs on it."""
+        lower = [
+            self.branch(other, hanging)
+            for other, parent in self.parents.items()
+            if parent == name
+            for hanging in self.tables[other]
+            if hanging[self.keys[name]] == row[self.keys[name]]
+        ]
+        return (self.cells(name, row), *sorted(lower))
+
+    def all_records(self) -> int:
+        return min(Counter(self.branch(self.root, row) for row in self.tables[self.root]).values())
+
+    def one_record(self) -> int:
+        persons = defaultdict(set)
+        for name, rows in self.tables.items():
+            for row in rows:
+                persons[self.path(name, row)].add(self.person(name, row))
+        return min(map(len, persons.values()))
+
+    def some_records(self, m: int) -> int:
+        """Any m records: a person's own, and those right below, each with all that hangs on it."""
+        own = defaultdict(list)
+        for row in self.tables[self.root]:
+            own[row[self.keys[self.root]]].append((self.cells(self.root, row),))
+        for name, parent in self.parents.items():
+            if parent == self.root:
+                for row in self.tables[name]:
+                    mine = self.cells(self.root, self.above(name, row))
+                    own[self.person(name, row)].append((mine, self.branch(name, row)))
+        candidates: Counter[Any] = Counter()
+        for records in own.values():
+            records.sort()
+            sizes = range(1, min(m, len(records)) + 1)
+            candidates.update({some for size in sizes for some in combinations(records, size)})
+        return min(candidates.values())
+
+    def fewest(self, knowing: Any) -> int:
+        if knowing in (None, "all records"):
+            return self.all_records()
+        return self.one_record() if knowing in ("one record", 1) else self.some_records(knowing)
+
+
+def _known(table: Mapping[str, Any]) -> Iterator[str]:
+    for name, column in table["columns"].items():
+        if (column if isinstance(column, str) else column["role"]) == "quasi-identifier":
+            yield name
+
+
+def _read(path: Path) -> Rows:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def attack(
+    parents: Mapping[str, str | None], tables: Mapping[str, pl.DataFrame], plan: dict[str, Any], out: Path
+) -> None:
+    """Recount a release from its files, and look for what must not be in them."""
+    joiner, required = Joiner(out / "release", plan), plan["requirements"][0]
+    assert joiner.dangling() == 0
+    assert joiner.fewest(required.get("knowing")) >= required["k"], "somebody stands among fewer"
+    for name, rows in joiner.tables.items():
+        assert set(joiner.rows[name]) == {str(n + 1) for n in range(len(rows))}, "keys from 1, of what is released"
+    text = "".join(p.read_text() for p in (out / "release").rglob("*") if p.is_file())
+    assert "KEY" not in text
+    shifts = _shifts(joiner, tables, out)
+    assert all(len(days) == 1 for days in shifts.values()), "one shift a person, in all tables"
+
+
+def _shifts(joiner: Joiner, tables: Mapping[str, pl.DataFrame], out: Path) -> dict[str, set[int]]:
+    """The days by which the dates of each person moved, by the rows that the private folder has."""
+    shifts = defaultdict(set)
+    for name, rows in joiner.tables.items():
+        places = pl.read_parquet(out / "private" / name / "partition.parquet")["row"].to_list()
+        for row, place in zip(rows, places, strict=True):
+            moved = date.fromisoformat(row["day"]) - tables[name]["day"][place]
+            shifts[joiner.person(name, row)].add(moved.days)
+    return shifts
+
+
+def tried(seed: int, folder: Path) -> str:
+    """The outcome of one random case: proved, or refused with nothing written."""
+    rng = np.random.default_rng(seed)
+    parents, tables = random_tables(rng)
+    plan = random_plan(parents, tables, rng)
+    out = folder / f"out-{seed}"
+    try:
+        shoal.protect(tables, plan, out, seed=seed)
+    except Refused:
+        assert not list(folder.glob(f"*out-{seed}*")), "a refused release writes nothing"
+        return "refused"
+    attack(parents, tables, plan, out)
+    return f"proved, {plan['requirements'][0].get('knowing', 'all records by default')}"
+
+
+@pytest.fixture
+def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports are drawn elsewhere; a page a table would be most of the time."""
+    monkeypatch.setattr(publish, "page", lambda content: "")
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_nobody_is_among_fewer_than_k(tmp_path: Path) -> None:
+    outcomes = Counter(tried(seed, tmp_path) for seed in range(16))
+    assert sum(count for outcome, count in outcomes.items() if outcome != "refused") >= 8, outcomes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    publish.page = lambda content: ""  # type: ignore[assignment]
+    outcomes: Counter[str] = Counter()
+    for case in range(asked.cases):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                outcomes[tried(asked.seed + case, Path(folder))] += 1
+            except Exception:
+                sys.stderr.write(f"seed {asked.seed + case}\n")
+                raise
+    sys.stdout.write("".join(f"{count:6,} {outcome}\n" for outcome, count in sorted(outcomes.items())))
+
+
+if __name__ == "__main__":
+    main()
