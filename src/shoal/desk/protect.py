@@ -134,8 +134,7 @@ def protect(
                 raise Refused(UNPROVED)
             return protect_in_parts(given, described, Path(out), seed, how, writing)
         data = given.in_memory(allowed, whole_needed(described))
-        origin = source or given.origin
-        release = protect_whole(data, described, seed=seed, stage=tell, source=origin, keeping=keeping)
+        release = protect_whole(data, described, seed=seed, stage=tell, source=source or given.origin, keeping=keeping)
     if out is not None:
         labels = data if isinstance(data, Table) else None
         release.write(out, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)

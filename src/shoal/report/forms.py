@@ -1,13 +1,14 @@
 """Figures in the words of a page."""
 
 from collections.abc import Iterator, Mapping
-from math import isinf
+from math import ceil, isinf, sqrt
 from typing import Any, NotRequired
 
 from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
 from shoal.vocabulary.errors import in_digits
+from shoal.vocabulary.facts import RANGE
 
 CLOSED = ConfigDict(extra="forbid")
 """Configuration of layouts that allow no further keys."""
@@ -97,6 +98,14 @@ def share(value: float) -> str:
     if 99.95 <= percent < 100:
         return "over 99.9 %"
     return f"{percent:.2f} %" if abs(percent) < 1 else f"{percent:.3g} %"
+
+
+def of_range(largest: float, unit: str) -> str:
+    """A bound on changes, counted in the range of a released column, in words; for squares on their root."""
+    if unit == RANGE:
+        return f"at most {share(largest)} {RANGE}"
+    root = ceil(1000 * sqrt(largest)) / 1000
+    return f"at most {share(root)} {RANGE}, as the root of the mean square of all changes"
 
 
 def in_unit(value: float | Bound | None, of: UnitAndLimits, *, named: bool = True) -> str:

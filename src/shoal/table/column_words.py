@@ -56,8 +56,11 @@ def _term(entry: Mapping[str, Any]) -> Term:
     return Term(**{**entry, "words": re.compile(rf"\b(?:{words})\b")})
 
 
-TERMS = tuple(map(_term, CONTENT["terms"]))
-"""Terms from the narrowest to the widest; the first that a text contains decides."""
+@cache
+def _terms() -> tuple[Term, ...]:
+    """Terms from the narrowest to the widest; the first that a text contains decides. Compiled when one is needed."""
+    return tuple(map(_term, CONTENT["terms"]))
+
 
 ALONE: Mapping[str, str] = {word: role for role, words in CONTENT["alone"].items() for word in words}
 """Roles of words that count only if they are the whole name or label."""
@@ -90,5 +93,5 @@ def meanings(name: str, label: str = "") -> Iterator[Meaning]:
 
 @cache
 def _spoken_of(text: str, where: str) -> tuple[Meaning, ...]:
-    matches = ((term, term.words.search(text)) for term in TERMS) if text else ()
+    matches = ((term, term.words.search(text)) for term in _terms()) if text else ()
     return tuple(Meaning(term=term, words=match[0].strip(), where=where) for term, match in matches if match)
