@@ -238,7 +238,7 @@ class LatentClass(Partitioner):
     starts: Annotated[int, Ge(1)] = 10
     prior_records: Annotated[float, Gt(0), Setting()] = 1.0
     selection_records: Annotated[int, Ge(100)] = 10_000
-    tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
+    tolerance: Annotated[float, Gt(0), Setting()] = 1e-4
     most_steps: Annotated[int, Ge(1)] = 5000
 
     def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Partition:

@@ -61,4 +61,4 @@ class Race(Generic[R]):
             running, done = [one for one in further if one], (1 + done) / 2
 
     def _is_behind(self, one: R) -> bool:
-        return one.bic + PATIENCE * one.gain < self.best
+        return one.bic + PATIENCE * max(one.gain, 0.0) < self.best
