@@ -30,7 +30,9 @@ requirements: [{privacy: k-anonymity, k: 3}]
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    frame = pl.DataFrame({"a": range(12), "b": [i % 4 for i in range(12)], "c": [1.5 * (5 * i % 12) for i in range(12)]})
+    frame = pl.DataFrame(
+        {"a": range(12), "b": [i % 4 for i in range(12)], "c": [1.5 * (5 * i % 12) for i in range(12)]}
+    )
     frame.write_csv(tmp_path / "in.csv")
     (tmp_path / "plan.yaml").write_text(PLAN)
     return tmp_path
