@@ -29,7 +29,7 @@ PLAN = {
 }
 SENTENCE = (
     "Leaves unchanged: sex, area, room, ward. They single records out: area alone 2 of 8, all 4 together 4; "
-    "beside the quasi-identifiers 4. Accepted by the plan: area, ward, which together single out 4 of 8 records "
+    "with the quasi-identifiers 4. Accepted by the plan: area, ward, which together single out 4 of 8 records "
     "(50.0 %)."
 )
 
@@ -114,9 +114,9 @@ def test_more_than_one_in_a_hundred_is_left_to_be_decided() -> None:
 def test_nobody_singled_out_is_said_too() -> None:
     one = {"columns": ["a"], "alone": 0, "beside the quasi-identifiers": 0}
     content = {"records": 9, "columns": [], "left as they came": ["a"], "accepted": [], "singled out": [one]}
-    assert unchanged_sentence(content).endswith("It singles no record out, not even beside the quasi-identifiers.")
+    assert unchanged_sentence(content).endswith("It singles no record out, not even with the quasi-identifiers.")
     one["beside the quasi-identifiers"] = 2
-    assert unchanged_sentence(content).endswith("It singles out no record alone; beside the quasi-identifiers 2 of 9.")
+    assert unchanged_sentence(content).endswith("It singles out no record alone; with the quasi-identifiers 2 of 9.")
     assert unchanged_sentence({**content, "left as they came": []}) == ""
 
 

@@ -367,4 +367,4 @@ def test_a_risk_of_classes_says_how_missing_cells_were_read(folder_of, tmp_path,
     }
     release = protect(folder_of(frame), plan, tmp_path / "out", seed=1, workers=1)
     (risk,) = (finding for finding in release.evidence.findings if finding.measure == "prosecutor")
-    assert ("Counted with" in risk.sentence) == bool(lacking)
+    assert ("missing cell is taken" in risk.sentence) == bool(lacking)

@@ -74,12 +74,11 @@ def test_the_limits_are_proved_and_said(tmp_path: Path) -> None:
     }
     out = shoal.protect(table, plan, seed=1).write(tmp_path / "out")
     expected = (
-        "5-anonymity; Prosecutor risk at most 0.2 are usual for the context 'research' (risk: El Emam & Malin (2015), "
-        "cells of 5 for recipients under contract; loss: shoal's own). The plan states otherwise than is usual for "
-        "'research': Information kept at least 0.4."
+        "Limits usual for 'research' (risk: El Emam & Malin (2015), cells of 5 for recipients under contract; loss: "
+        "shoal's own), but for Information kept at least 0.4, which the plan states itself."
     )
     for folder in ("release", "private"):
         assert json.loads((out / folder / "evidence.json").read_text())["context"] == expected
-        assert "usual for the context" in (out / folder / "report.html").read_text()
+        assert "Limits usual for" in (out / folder / "report.html").read_text()
     with pytest.raises(NotProved, match="11-anonymity"):
         shoal.protect(table, {**plan, "for": "public", "steps": [{"partition": "mdav", "k": 5}]}, seed=1)

@@ -228,7 +228,7 @@ def test_the_example_for_a_context_is_proved_or_refused_for_what_it_loses() -> N
     """Of three people who differ in sixteen columns more is left than of eleven."""
     table = shoal.example("hospital", n=200, seed=4)
     release = shoal.protect(table, shoal.init(table, context="internal"), seed=1)
-    assert "usual for the context 'internal'" in release.account.context
+    assert "Limits usual for 'internal'" in release.account.context
     with pytest.raises(shoal.Refused, match=r"Information kept at least 0\.5 does not hold"):
         shoal.protect(table, shoal.init(table, context="public"), seed=1)
 

@@ -14,7 +14,10 @@ from shoal.report.unchanged import unchanged_sentence
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table, write_table
 
-FILES = ("census.csv", "eia.csv", "thyroid.csv", "testdata.csv", "francdat.csv", "free1.csv", "tarragona.csv")
+FILES = (
+    *("census.csv", "eia.csv", "thyroid.csv", "testdata.csv", "francdat.csv", "free1.csv", "tarragona.csv"),
+    "eusilcP.csv",  # of the R packages laeken and simPop, exported with a header
+)
 
 
 def check(table: Table, name: str, folder: Path) -> None:

@@ -131,7 +131,7 @@ def test_proved_beside_values_that_can_be_guessed_does_not_look_safe() -> None:
     assert head.heading == "Proved as far as the plan asks; to decide: a risk of 83.6 %"
     assert {point.label: point.sentences for point in head.points} == {
         "Promised and proved": (
-            "5-anonymity; Prosecutor risk at most 0.2; Loss by SSE at most 5.0, on the table as it is written.",
+            "5-anonymity; Prosecutor risk at most 20 %; Loss by SSE at most 5.0, on the table as it is written.",
         ),
         "To decide": ("The highest measured risk without a limit is 83.6 % (Interval disclosure).",),
     }

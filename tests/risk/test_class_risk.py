@@ -70,8 +70,8 @@ def test_both_readings_are_told_where_they_differ() -> None:
     assert finding.details["missing"] == "wildcard"
     assert finding.details["by what a missing cell matches"] == {"equal": 4 / 6, "wildcard": 0.0, "nothing": 2 / 6}
     assert finding.sentence.endswith(
-        "Counted with a missing cell matching every value; the figure is 66.7 % with a missing cell matching a missing "
-        "cell alone, 33.3 % with a record with a missing cell counting for no other."
+        "A missing cell is taken to match every value; the figure would be 66.7 % if it matched missing cells alone, "
+        "33.3 % if its record matched no other."
     )
     complete = survey().take(np.array([0, 1, 4, 5]))
     assert "missing" not in SampleUniques(missing="wildcard").measure(complete, complete).details

@@ -143,16 +143,18 @@ def _of_context(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     """Sentences on the limits of the plan's context, by their titles, and on those that it states otherwise."""
     if plan.context is None:
         return ""
-    taken = [verdict.requirement for model, verdict in zip(plan.requirements, verdicts) if model in plan.of_context]
-    origin = CONTEXTS[plan.context].origin(synthetic=plan.is_synthetic)
-    these = "These are" if len(taken) == len(verdicts) else f"{'; '.join(taken)} {'is' if len(taken) == 1 else 'are'}"
-    sentence = f"{these} usual for the context '{plan.context}' ({origin})." if taken else ""
     usual = {model.method_name for model in plan.of_context}
+    named = dict.fromkeys(v.requirement for m, v in zip(plan.requirements, verdicts) if m not in plan.of_context)
     own = [
         v.requirement for m, v in zip(plan.requirements, verdicts) if m.method_name in plan.limited_by_context - usual
     ]
-    otherwise = f"The plan states otherwise than is usual for '{plan.context}': {'; '.join(own)}." if own else ""
-    return " ".join(filter(None, [sentence, otherwise]))
+    origin = CONTEXTS[plan.context].origin(synthetic=plan.is_synthetic)
+    return (
+        f"Limits usual for '{plan.context}' ({origin})"
+        + (f", but for {'; '.join(own)}, which the plan states itself" if own else "")
+        + (f", and beside them {'; '.join(more)}" if (more := [name for name in named if name not in own]) else "")
+        + "."
+    )
 
 
 def record_of(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shoal.report.became import became, with_one_value
-from shoal.report.evidence import EvidenceFile, Figure, Requirement
+from shoal.report.evidence import EvidenceFile, Figure, MeasureKind, Requirement
 from shoal.report.forms import in_unit, is_share, number_of, share
 from shoal.report.headlines import (
     Headline,
@@ -23,8 +23,10 @@ from shoal.report.headlines import (
     headlines,
     is_or_are,
     is_synthetic,
+    limited_by,
     limits_of,
     limits_on,
+    listed,
     main_measure,
     measured,
     proved_only,
@@ -93,7 +95,7 @@ def _judged(
     content: EvidenceFile, limits: Sequence[Requirement], rules: Sequence[Requirement]
 ) -> tuple[Status, str, list[tuple[str, Sequence[str]]]]:
     """The status, the heading, and the points by label."""
-    of_records = [repeated["sentence"] for repeated in content["of records"]]
+    of_records = _of_records(content)
     of_context = [content["context"]] if content["context"] else []
     left = left_unchanged(content)
     beside: list[tuple[str, Sequence[str]]] = [
@@ -104,7 +106,7 @@ def _judged(
     broken = [verdict for verdict in (*limits, *rules) if not verdict["holds"]]
     if broken:
         heading = f"{counted(len(broken), 'requirement')} of {len(limits) + len(rules)} not met"
-        lines = [f"{verdict['requirement']}: {verdict['sentence']}" for verdict in broken]
+        lines = [f"{_named(content, verdict)}: {verdict['sentence']}" for verdict in broken]
         return "bad", heading, [("Not met", [*of_records, *lines])]
     if not any(verdict["protects"] for verdict in limits):
         clauses = ["The plan names no privacy requirement, so no protection was proved"]
@@ -113,7 +115,7 @@ def _judged(
         promised = ("Promised", [*of_records, f"{'; '.join(clauses)}."])
         gaps = [*_not_attacked(content), *_highest(content, [])]
         return "open", "Nothing was promised", [promised, *beside, ("To decide", [gap.sentence for gap in gaps])]
-    proved = f"{'; '.join(verdict['requirement'] for verdict in limits)}, on the table as it is written."
+    proved = f"{'; '.join(_named(content, verdict) for verdict in limits)}, on the table as it is written."
     promised = ("Promised and proved", [*of_records, proved, *of_context])
     gaps = list(_not_judged(content))
     if not gaps:
@@ -124,21 +126,54 @@ def _judged(
     return "open", heading, [promised, *beside, ("To decide", [gap.sentence for gap in gaps])]
 
 
+def _of_records(content: EvidenceFile) -> list[str]:
+    """Cautions on identifiers whose values repeat; in public, where no figures differ, one for all of them."""
+    repeated = content["of records"]
+    if content["private"] or len(repeated) < 2 or len({tuple(one["promises"]) for one in repeated}) > 1:
+        return [_in_names(content, one["sentence"]) for one in repeated]
+    names = listed([repr(one["identifier"]) for one in repeated])
+    promises = ", ".join(repeated[0]["promises"])
+    sentence = f"{promises} of records, not of values of {names}: in the original, records repeat these values."
+    return [_in_names(content, sentence)]
+
+
+def _in_names(content: EvidenceFile, sentence: str) -> str:
+    """A sentence with its requirements as they are named in the head."""
+    for verdict in content["requirements"]:
+        sentence = sentence.replace(verdict["requirement"], _named(content, verdict))
+    return sentence
+
+
+def _named(content: EvidenceFile, verdict: Requirement) -> str:
+    """A requirement in words, its bound as measures are written: shares in per cent."""
+    measures = limited_by(content, verdict) if verdict["limited"] else []
+    words = verdict["requirement"]
+    for bound in ("at most", "at least") if measures else ():
+        words = words.replace(
+            f"{bound} {verdict['required']:g}", f"{bound} {in_unit(verdict['required'], measures[0])}", 1
+        )
+    return words
+
+
 def _of_intruders(content: EvidenceFile) -> list[str]:
     """The risk that stands at the head, and the highest one, each in its measure's sentence."""
     ranked = by_rank(content, "risk")
     shares = [measure for measure in ranked if is_share(measure)]
     shown = [*ranked[:1], *([max(shares, key=_worst)] if shares else [])]
-    return list(dict.fromkeys(measure["sentence"] for measure in shown if measure["sentence"]))
+    return [*_kept_privately(content, "risk"), *dict.fromkeys(m["sentence"] for m in shown if m["sentence"])]
+
+
+def _kept_privately(content: EvidenceFile, kind: MeasureKind) -> list[str]:
+    """A sentence on a limit that is kept, if its figure is private."""
+    limited = proved_only(content, kind)
+    what = "risk" if kind == "risk" else "loss"
+    return [f"The limit on the {what} is kept ({_named(content, limited)}); the figure is private."] if limited else []
 
 
 def _lost(content: EvidenceFile) -> list[str]:
     """The loss that stands at the head in its measure's sentence, and the columns that lost most."""
     measure = main_measure(content, "utility")
-    if (limited := proved_only(content, "utility")) is not None:
-        lines = [f"The limit on the loss is kept ({limited['requirement']}); the exact figure is private."]
-    else:
-        lines = [measure["sentence"]] if measure and measure["sentence"] else []
+    lines = _kept_privately(content, "utility") or ([measure["sentence"]] if measure and measure["sentence"] else [])
     columns = became(content, measure)
     single_valued = with_one_value(content)
     lost = sorted((c for c in columns if c.kept is not None and c.kept < 1), key=lambda c: c.kept or 0.0)

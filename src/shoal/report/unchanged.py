@@ -50,10 +50,10 @@ def unchanged_columns(content: Unchanged) -> str:
     leaves = f"{', '.join(names)}."
     it, verb = ("It", "singles") if len(names) == 1 else ("They", "single")
     if not whole[BESIDE]:
-        return f"{leaves} {it} {verb} no record out, not even beside the quasi-identifiers."
+        return f"{leaves} {it} {verb} no record out, not even with the quasi-identifiers."
     of = f" of {content['records']:,}"
     if not whole["alone"]:
-        return f"{leaves} {it} {verb} out no record alone; beside the quasi-identifiers {whole[BESIDE]:,}{of}."
+        return f"{leaves} {it} {verb} out no record alone; with the quasi-identifiers {whole[BESIDE]:,}{of}."
     singles = [(figures[frozenset([name])]["alone"], name) for name in names if frozenset([name]) in figures]
     highest = (
         sorted((counted for counted in singles if counted[0]), key=lambda counted: -counted[0])[:NAMED]
@@ -63,7 +63,7 @@ def unchanged_columns(content: Unchanged) -> str:
     clauses = [f"{name} alone {count:,}" for count, name in highest]
     clauses.append(f"{_together(len(names))} {whole['alone']:,}")
     clauses[0] += of
-    return f"{leaves} {it} {verb} records out: {', '.join(clauses)}; beside the quasi-identifiers {whole[BESIDE]:,}."
+    return f"{leaves} {it} {verb} records out: {', '.join(clauses)}; with the quasi-identifiers {whole[BESIDE]:,}."
 
 
 def _together(count: int) -> str:

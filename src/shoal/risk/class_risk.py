@@ -13,13 +13,6 @@ from shoal.risk.base import RiskMeasure
 from shoal.risk.population import Lookalikes, lookalikes
 from shoal.vocabulary.prelude import NoFigure, OfRelease, family, in_digits
 
-READINGS: dict[MissingCells, str] = {
-    "equal": "a missing cell matching a missing cell alone",
-    "wildcard": "a missing cell matching every value",
-    "nothing": "a record with a missing cell counting for no other",
-}
-"""Readings of a missing cell in words."""
-
 
 def in_full(number: float) -> str:
     """An expected number of records: three digits at most below a hundred, and no powers of ten above."""
@@ -29,6 +22,19 @@ def in_full(number: float) -> str:
 def beyond(share: float, threshold: float) -> str:
     """The end of a sentence: how many risks exceed a threshold; nothing where none does."""
     return f"; {in_digits(100 * share, 3)} % of the records exceed {in_digits(100 * threshold, 3)} %" if share else ""
+
+
+TAKEN: dict[MissingCells, str] = {
+    "equal": "A missing cell is taken to match missing cells alone",
+    "wildcard": "A missing cell is taken to match every value",
+    "nothing": "A record with a missing cell is taken to match no other",
+}
+IF_OTHERWISE: dict[MissingCells, str] = {
+    "equal": "it matched missing cells alone",
+    "wildcard": "it matched every value",
+    "nothing": "its record matched no other",
+}
+"""Readings of missing cells, as a sentence says how a figure was taken, and how it could have been."""
 
 
 @family
@@ -60,17 +66,17 @@ class ClassRisk(RiskMeasure):
         if finding.value is None or released.complete_in(released.quasi_identifiers):
             return finding
         values = {
-            reading: finding.value if reading == chosen else self.under(released, reading).value for reading in READINGS
+            reading: finding.value if reading == chosen else self.under(released, reading).value for reading in TAKEN
         }
         others: dict[str, list[str]] = {}
         for reading, value in values.items():
             if value is not None and in_digits(value, 3) != in_digits(finding.value, 3):
-                others.setdefault(f"{in_digits(100 * value, 3)} %", []).append(READINGS[reading])
-        by_reading = ", ".join(f"{value} with {' or '.join(readings)}" for value, readings in others.items())
-        differs = f"; the figure is {by_reading}" if by_reading else ""
+                others.setdefault(f"{in_digits(100 * value, 3)} %", []).append(IF_OTHERWISE[reading])
+        by_reading = ", ".join(f"{value} if {' or '.join(readings)}" for value, readings in others.items())
+        differs = f"; the figure would be {by_reading}" if by_reading else ""
         return replace(
             finding,
-            sentence=f"{finding.sentence} Counted with {READINGS[chosen]}{differs}.",
+            sentence=f"{finding.sentence} {TAKEN[chosen]}{differs}.",
             facts={**finding.facts, "missing": OfRelease(chosen), "by what a missing cell matches": OfRelease(values)},
         )
 
@@ -122,8 +128,8 @@ class LookalikeRisk(ClassRisk):
         if len(seen) < len(parts):
             return self.without(next(part for part in parts if isinstance(part, str)))
         if not complete and self.missing not in (None, "equal"):
-            return self.without(f"Counted with {READINGS[self.missing]}, it is taken only on a table in memory.")
+            return self.without(f"{TAKEN[self.missing]}, by which it is measured only on a table in memory.")
         finding = replace(self.of(Lookalikes.joined(seen)), record_risk=None)
         if complete:
             return finding
-        return replace(finding, sentence=f"{finding.sentence} Counted with {READINGS['equal']}.")
+        return replace(finding, sentence=f"{finding.sentence} {TAKEN['equal']}.")

@@ -77,13 +77,12 @@ class IntervalDisclosure(RiskMeasure):
         within = np.cumsum(np.bincount(of_units, minlength=len(widths) + 1))[:-1] / len(of_units)
         curve = dict(zip(widths.tolist(), within.tolist()))
         widest = max(curve)
-        what = "records of which every value lies" if self.unit == "record" else "values that lie"
+        what = "records lie, in every value," if self.unit == "record" else "values lie"
         reach = "standard deviations" if self.scale == "sd" else "of all ranks"
         influence = self._influence(present)
         return self.finding(
             float(np.mean(list(curve.values()))),
-            f"Share of {what} near their released version: {in_digits(100 * curve[widest], 3)} % within {widest:g} "
-            f"{reach}.",
+            f"{in_digits(100 * curve[widest], 3)} % of the {what} within {widest:g} {reach} of their released version.",
             influence=influence,
             facts={
                 "curve": ByColumn({f"{width:g}": Share(value=v, influence=influence) for width, v in curve.items()}),

@@ -43,9 +43,10 @@ class ReplicatedUniques(RiskMeasure):
         count, total = int(replicated.sum()), len(matches.unique)
         return self.finding(
             min(1.0, count / total),
-            f"{plural(count, 'released record')} that nobody else in the release resembles "
-            f"{'equals' if count == 1 else 'equal'} a unique original in {plural(len(names), 'column')}: "
-            f"{in_digits(100 * count / total, 3)} for 100 original records.",
+            f"{plural(count, 'released record')} {'is' if count == 1 else 'are'} unique in "
+            f"{plural(len(names), 'column')} and {'equals' if count == 1 else 'equal'} an original that is unique "
+            f"there, too: "
+            f"{in_digits(100 * count / total, 3)} for every 100 original records.",
             facts={
                 "uniques of the original": Count(n=int(matches.unique.sum())),
                 "uniques of the release": OfRelease(int(alone.sum())),

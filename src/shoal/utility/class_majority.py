@@ -36,6 +36,6 @@ class ClassMajority(UtilityMeasure):
         value = float(np.mean(list(by_column.values())))
         return self.finding(
             value,
-            f"The most frequent value of its class is not that of {in_digits(100 * value, 3)} % of the records.",
+            f"{in_digits(100 * value, 3)} % of the records do not have the most frequent value of their class.",
             by_column=ByColumn(of_original(by_column)),
         )

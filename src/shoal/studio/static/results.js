@@ -50,7 +50,7 @@ function Verdict({ result }) {
         <dd>${one.limit ? html`limit: ${one.limit} ${one.kept ? '✓ kept' : '✗ not kept'}` : html`<span class="hint">no limit stated</span>`}</dd></div>`)}</dl></div>`;
   }
   const failed = result.requirements.filter((v) => !v.holds);
-  return html`<div class="verdict fails" role="status"><strong>Refused: nothing is released</strong><p>${failed.map((v) => `${v.requirement} does not hold: ${v.sentence}`).join(' ') || result.refusal}</p>
+  return html`<div class="verdict fails" role="status"><strong>Refused: nothing is released</strong><p>${failed.map((v) => `${v.requirement} does not hold: ${v.sentence}`).join(' ') || result.refusal.replace('Nothing was released. ', '')}</p>
     ${result.advice?.length > 0 && html`<p><strong>What would help</strong></p><ul>${result.advice.map((a) => html`<li>${a.requirement}: ${a.remedy} ${a.effect}</li>`)}</ul>`}
     <${Unanswered} of=${result.unanswered ?? {}} />
     ${failed.length > 0 && html`<p>Strengthen a step, or ask for less: change the plan under Steps and run it again.</p>`}</div>`;
