@@ -1,6 +1,7 @@
 """Keeping of a ledger in a run: what is held back, and the entry that waits to be written."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ from weakref import finalize
 import numpy as np
 
 from shoal.kernels.arrays import Bools, ints
-from shoal.ledger.entry import Numbers, entry_of, numbers_of
+from shoal.ledger.entry import BLANK, Entry, Numbers, entry_of, numbers_of
 from shoal.ledger.hold_back import changes_to_hold_back, sequences_of, taking_part
 from shoal.ledger.pairing import labels_of
 from shoal.ledger.pending import IN_PRIVATE, Pending
@@ -115,7 +116,7 @@ class Keeping:
             role="identifier",
             level="nominal",
             values=ints(sequences_of(self._history, persons[part])),
-            categories=tuple(range(self._history.count + 1)),
+            categories=tuple(enumerate((*self._blank_before, ()))),
         )
         return replace(taken, records=taken.records.with_variables(sequences))
 
@@ -169,13 +170,28 @@ class Keeping:
     @cached_property
     def _history(self) -> History:
         history = History()
-        if self.earlier is not None:
-            rows = self.earlier.counted()
-            parties = holdings(rows, self.plan.about.audience, self.rules.collude)
-            numbers = sorted({row.number for party in parties for row in party})
-            for entry in map(self.earlier.entry, numbers):
-                history = history.after(entry) if entry.tells_of_persons else history
+        for entry in self._entries():
+            history = history.after(entry)
         return history
+
+    def _entries(self) -> Iterator[Entry]:
+        """The earlier releases that may meet this one and tell of persons."""
+        if self.earlier is not None:
+            parties = holdings(self.earlier.counted(), self.plan.about.audience, self.rules.collude)
+            numbers = sorted({row.number for party in parties for row in party})
+            yield from (entry for entry in map(self.earlier.entry, numbers) if entry.tells_of_persons)
+
+    @property
+    def _blank_before(self) -> list[tuple[str, ...]]:
+        """By sequence, the quasi-identifiers that were blank in the last of the releases."""
+        blank: list[tuple[str, ...]] = [()] * self._history.count
+        for entry in self._entries():
+            names = entry.about["quasi-identifiers"]
+            of_class = [tuple(itertools.compress(names, pattern == BLANK)) for pattern in entry.patterns]
+            sequences, first = np.unique(self._history.sequences[self._history.at(entry.persons)[0]], return_index=True)
+            for sequence, group in zip(sequences.tolist(), entry.groups[first].tolist()):
+                blank[sequence] = of_class[group]
+        return blank
 
     def _persons(self, original: Microdata, records: Records) -> Numbers:
         """Shape (n,); the person of each record."""

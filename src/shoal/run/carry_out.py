@@ -32,7 +32,15 @@ from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
 from shoal.run.course import Course, concluded
-from shoal.run.one_step import SEQUENCE, facts_after, forms_groups_of_persons, result_of, result_within_sequences
+from shoal.run.one_step import (
+    SEQUENCE,
+    blanked_as_before,
+    facts_after,
+    forms_groups_of_persons,
+    keeps_blanks,
+    result_of,
+    result_within_sequences,
+)
 from shoal.run.parts.admission import needed_at_once
 from shoal.run.parts.in_blocks import Runs, formed_in_blocks
 from shoal.run.privacy_spent import check_accounted, private_steps, spent
@@ -263,6 +271,8 @@ def _after_step(
     number = len(course.results)
     if in_blocks is not None and isinstance(step, PartitionStep) and not needed_at_once(step, plan):
         result = in_blocks(number, step, course.records)
+    elif SEQUENCE in course.records and keeps_blanks(step, course.records):
+        result = blanked_as_before(step, course.records, step.changes(plan.schema))
     elif SEQUENCE in course.records and forms_groups_of_persons(step, plan):
         result = result_within_sequences(step, course.records, plan, rng, tell)
     else:
