@@ -161,3 +161,20 @@ def test_the_same_cells_stay_blank_while_values_do_not_change(tmp_path: Path) ->
     assert (len(both) > 100, changed) == (True, 0)
     assert min(known_of(folders["kept"], names).values()) >= K
     assert min(known_of(folders["alone"], names).values()) == 1
+
+
+def test_codes_stay_as_they_were(tmp_path: Path) -> None:
+    """A lone person of 80 makes a search for levels give up all ages; kept, the levels of the first release stay."""
+    trees = {"age": [5, 20, 40], "distance": [25, 50]}
+    of_trees = {n: {"role": "quasi-identifier", "hierarchy": {"intervals": widths}} for n, widths in trees.items()}
+    alone = {**ALONE, "columns": {**COLUMNS, **of_trees}, "steps": [{"mask": "generalise", "k": K}]}
+    kept = {**alone, "ledger": {"key": "person", "hold_back": True, "left": "left"}}
+    folders = [tmp_path / str(number) for number in range(2)]
+    labels = []
+    for month, table in enumerate(registry(2, 300, 3)):
+        numbers = in_numbers(table, month)
+        shoal.protect(numbers, kept, folders[month], seed=1, ledger=tmp_path / "l")
+        labels.append(pl.read_csv(data(folders[month]))["age"].unique().sort().to_list())
+    assert labels[0] == labels[1] == [f"[{age}, {age + 5})" for age in range(20, 80, 5)]
+    assert set(shoal.protect(numbers, alone, seed=1).data["age"]) == {"*"}
+    assert min(known_of(folders, NAMES).values()) >= K

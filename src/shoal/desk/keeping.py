@@ -21,6 +21,7 @@ from shoal.ledger.proof import History, holdings
 from shoal.ledger.store import Ledger, new_secret
 from shoal.plan import PartitionStep, Plan
 from shoal.plan.sections import LedgerRules
+from shoal.plan.steps import Step
 from shoal.run.carry_out import Outcome, k_asked
 from shoal.run.course import Course
 from shoal.run.one_step import SEQUENCE
@@ -93,6 +94,13 @@ class Keeping:
         """Fewest persons who stay together: enough for the groups of every step, too."""
         smallest = (int(step.method.smallest) for step in self.plan.steps if isinstance(step, PartitionStep))
         return max(self.k, *smallest, 0)
+
+    def as_before(self, plan: Plan) -> Plan:
+        """The plan with columns generalised to the levels of the last release."""
+        *_, last = None, *self._entries()
+        levels = {} if last is None else last.about.get("levels", {})
+        steps = (_at_levels(step, levels.get(str(number))) for number, step in enumerate(plan.steps))
+        return replace(plan, steps=tuple(steps))
 
     def before_steps(self, original: Microdata, course: Course) -> Course:
         """The records of persons who take part, beside all releases that may meet this one; who is told alike."""
@@ -217,6 +225,7 @@ class Keeping:
                 "records": len(done.released),
                 "epsilon": [{"columns": list(loss.columns), "epsilon": loss.epsilon} for loss in spent],
                 "m": self.rules.m,
+                "levels": {str(a.place): a.facts["levels"].private() for a in done.accounts if "levels" in a.facts},
             }
         )
         return about
@@ -236,6 +245,17 @@ def _in_private(after: Sequence[str | Path]) -> Ledger | None:
         other.check()
         joined.take_over(other)
     return joined
+
+
+def _at_levels(step: Step, levels: Mapping[str, int] | None) -> Step:
+    """The step at levels that an earlier release had, if the plan allows them: k persons share each sequence anyway."""
+    if levels is None or step.method.method_name != "generalise" or step.method.requirements:
+        return step
+    ranges = step.method.levels or {}
+    if not all(ranges[n][0] <= level <= ranges[n][1] for n, level in levels.items() if n in ranges):
+        return step
+    fixed = {name: (level, level) for name, level in levels.items()}
+    return replace(step, method=replace(step.method, k=1, levels=fixed))
 
 
 def _some_take_part(records: int) -> None:

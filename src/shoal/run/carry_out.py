@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -31,7 +31,7 @@ from shoal.privacy.base import ClassModel, PrivacyModel
 from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
-from shoal.run.course import Course, concluded
+from shoal.run.course import Course, HoldBack, concluded
 from shoal.run.one_step import (
     SEQUENCE,
     blanked_as_before,
@@ -59,17 +59,6 @@ from shoal.vocabulary.registry import registered
 
 InBlocks = Callable[[int, PartitionStep, Records], StepResult]
 """Carries a step, by its number, out on records in blocks."""
-
-
-class HoldBack(Protocol):
-    """Changes records, before the first step and after the last, by what earlier releases tell of their persons."""
-
-    def before_steps(self, original: Microdata, course: Course) -> Course:
-        """The records that take part, with the column `SEQUENCE`."""
-
-    def after_steps(self, original: Microdata, course: Course) -> Course:
-        """The records with what would tell persons apart held back."""
-
 
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
 """Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
@@ -190,7 +179,7 @@ def carry_out(
     check_some(len(original))
     before = original.records
     check_some_left(len(before))
-    ready = plan.ready
+    ready = plan.ready if hold_back is None else hold_back.as_before(plan.ready)
     constraints = Constraints.parse(plan.constraints, before)
     check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
