@@ -137,3 +137,44 @@ def test_who_withdraws_takes_the_group_along(tmp_path: Path) -> None:
     release = shoal.protect(without, KEPT, folders[1], seed=1, ledger=tmp_path / "l")
     assert K - 1 <= price_of(release)["records withheld"] < 2 * K - 1
     assert min(known_of(folders, NAMES).values()) >= K
+
+
+def test_the_same_cells_stay_blank_while_values_do_not_change(tmp_path: Path) -> None:
+    """Suppressed anew, people stand alone by what differs; kept, whoever does not change keeps all blanks and cells."""
+    roles = {"cohort": {"role": "quasi-identifier", "level": "nominal", "missing": "keep"}, "left": "identifier"}
+    roles |= {"region": {"role": "quasi-identifier", "missing": "keep"}, "person": "identifier", "pay": "confidential"}
+    alone = {"columns": roles, "steps": [{"mask": "suppress", "k": K}], "requirements": ALONE["requirements"]}
+    kept = {**alone, "ledger": {"key": "person", "hold_back": True, "left": "left"}}
+    names = ("cohort", "region")
+    folders: dict[str, list[Path]] = {"alone": [], "kept": []}
+    months = list(registry(4, 120, 3))
+    for month, table in enumerate(months):
+        for way, described, rows in (("alone", alone, table.filter(pl.col("left").is_null())), ("kept", kept, table)):
+            folders[way].append(tmp_path / f"{way}-{month}")
+            options = {"ledger": tmp_path / "l"} if way == "kept" else {}
+            shoal.protect(rows, described, folders[way][-1], seed=1, **options)
+    first, last = (pl.read_csv(data(folder)) for folder in (folders["kept"][0], folders["kept"][-1]))
+    assert sum(first[name].null_count() for name in names) == sum(last[name].null_count() for name in names) == 10
+    same = months[0].join(months[-1], on=["pay", *names], how="semi")["pay"]
+    both = first.join(last, on="pay", suffix=" last").filter(pl.col("pay").is_in(same.implode()))
+    changed = sum(both[name].ne_missing(both[f"{name} last"]).sum() for name in names)
+    assert (len(both) > 100, changed) == (True, 0)
+    assert min(known_of(folders["kept"], names).values()) >= K
+    assert min(known_of(folders["alone"], names).values()) == 1
+
+
+def test_codes_stay_as_they_were(tmp_path: Path) -> None:
+    """A lone person of 80 makes a search for levels give up all ages; kept, the levels of the first release stay."""
+    trees = {"age": [5, 20, 40], "distance": [25, 50]}
+    of_trees = {n: {"role": "quasi-identifier", "hierarchy": {"intervals": widths}} for n, widths in trees.items()}
+    alone = {**ALONE, "columns": {**COLUMNS, **of_trees}, "steps": [{"mask": "generalise", "k": K}]}
+    kept = {**alone, "ledger": {"key": "person", "hold_back": True, "left": "left"}}
+    folders = [tmp_path / str(number) for number in range(2)]
+    labels = []
+    for month, table in enumerate(registry(2, 300, 3)):
+        numbers = in_numbers(table, month)
+        shoal.protect(numbers, kept, folders[month], seed=1, ledger=tmp_path / "l")
+        labels.append(pl.read_csv(data(folders[month]))["age"].unique().sort().to_list())
+    assert labels[0] == labels[1] == [f"[{age}, {age + 5})" for age in range(20, 80, 5)]
+    assert set(shoal.protect(numbers, alone, seed=1).data["age"]) == {"*"}
+    assert min(known_of(folders, NAMES).values()) >= K

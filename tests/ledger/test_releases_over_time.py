@@ -135,7 +135,9 @@ def test_private_folders_carry_a_ledger_on(tmp_path: Path, months: list[pl.DataF
         shoal.protect(months[0], KEPT, tmp_path / "3", after=tmp_path / "1")
 
 
-def test_releases_made_beside_each_other_are_put_together(tmp_path: Path, classes_of_ten: pl.DataFrame) -> None:
+def test_releases_made_beside_each_other_are_put_together(
+    tmp_path: Path, classes_of_ten: pl.DataFrame, run: Run
+) -> None:
     """A and B both come after 1 and do not know of each other, which their evidence says; C is told of both."""
     table = classes_of_ten.with_columns(pay=pl.col("person") + 0.5)
     first, *both = folders = [tmp_path / name for name in "1AB"]
@@ -152,6 +154,13 @@ def test_releases_made_beside_each_other_are_put_together(tmp_path: Path, classe
     kept = Ledger(tmp_path / "C" / "private" / "releases.ledger")
     assert ([len(row.about["sha256"]) > 0 for row in kept.counted()], kept.faults()) == ([True] * 4, [])
     assert len(Ledger(both[0] / "private" / "releases.ledger").counted()) == 2
+    (tmp_path / "plan.yaml").write_text(shoal.Plan.of(KEPT).as_yaml())
+    table.write_csv(tmp_path / "in.csv")
+    after = [part for folder in both for part in ("--after", folder)]
+    status, out, _ = run(
+        "protect", tmp_path / "in.csv", "--plan", tmp_path / "plan.yaml", "--out", tmp_path / "E", *after
+    )
+    assert (status, "3 earlier ones" in " ".join(out.split())) == (0, True)
     shoal.protect(table, KEPT, tmp_path / "other", seed=1)
     with pytest.raises(FileError, match="were begun apart"):
         shoal.protect(table, KEPT, tmp_path / "D", after=[both[0], tmp_path / "other"])

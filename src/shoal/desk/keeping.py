@@ -1,6 +1,7 @@
 """Keeping of a ledger in a run: what is held back, and the entry that waits to be written."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ from weakref import finalize
 import numpy as np
 
 from shoal.kernels.arrays import Bools, ints
-from shoal.ledger.entry import Numbers, entry_of, numbers_of
+from shoal.ledger.entry import BLANK, Entry, Numbers, entry_of, numbers_of
 from shoal.ledger.hold_back import changes_to_hold_back, sequences_of, taking_part
 from shoal.ledger.pairing import labels_of
 from shoal.ledger.pending import IN_PRIVATE, Pending
@@ -20,6 +21,7 @@ from shoal.ledger.proof import History, holdings
 from shoal.ledger.store import Ledger, new_secret
 from shoal.plan import PartitionStep, Plan
 from shoal.plan.sections import LedgerRules
+from shoal.plan.steps import Step
 from shoal.run.carry_out import Outcome
 from shoal.run.course import Course
 from shoal.run.judging import k_asked
@@ -94,6 +96,13 @@ class Keeping:
         smallest = (int(step.method.smallest) for step in self.plan.steps if isinstance(step, PartitionStep))
         return max(self.k, *smallest, 0)
 
+    def as_before(self, plan: Plan) -> Plan:
+        """The plan with columns generalised to the levels of the last release."""
+        *_, last = None, *self._entries()
+        levels = {} if last is None else last.about.get("levels", {})
+        steps = (_at_levels(step, levels.get(str(number))) for number, step in enumerate(plan.steps))
+        return replace(plan, steps=tuple(steps))
+
     def before_steps(self, original: Microdata, course: Course) -> Course:
         """The records of persons who take part, beside all releases that may meet this one; who is told alike."""
         records = course.records
@@ -116,7 +125,7 @@ class Keeping:
             role="identifier",
             level="nominal",
             values=ints(sequences_of(self._history, persons[part])),
-            categories=tuple(range(self._history.count + 1)),
+            categories=tuple(enumerate((*self._blank_before, ()))),
         )
         return replace(taken, records=taken.records.with_variables(sequences))
 
@@ -170,13 +179,28 @@ class Keeping:
     @cached_property
     def _history(self) -> History:
         history = History()
-        if self.earlier is not None:
-            rows = self.earlier.counted()
-            parties = holdings(rows, self.plan.about.audience, self.rules.collude)
-            numbers = sorted({row.number for party in parties for row in party})
-            for entry in map(self.earlier.entry, numbers):
-                history = history.after(entry) if entry.tells_of_persons else history
+        for entry in self._entries():
+            history = history.after(entry)
         return history
+
+    def _entries(self) -> Iterator[Entry]:
+        """The earlier releases that may meet this one and tell of persons."""
+        if self.earlier is not None:
+            parties = holdings(self.earlier.counted(), self.plan.about.audience, self.rules.collude)
+            numbers = sorted({row.number for party in parties for row in party})
+            yield from (entry for entry in map(self.earlier.entry, numbers) if entry.tells_of_persons)
+
+    @property
+    def _blank_before(self) -> list[tuple[str, ...]]:
+        """By sequence, the quasi-identifiers that were blank in the last of the releases."""
+        blank: list[tuple[str, ...]] = [()] * self._history.count
+        for entry in self._entries():
+            names = entry.about["quasi-identifiers"]
+            of_class = [tuple(itertools.compress(names, pattern == BLANK)) for pattern in entry.patterns]
+            sequences, first = np.unique(self._history.sequences[self._history.at(entry.persons)[0]], return_index=True)
+            for sequence, group in zip(sequences.tolist(), entry.groups[first].tolist()):
+                blank[sequence] = of_class[group]
+        return blank
 
     def _persons(self, original: Microdata, records: Records) -> Numbers:
         """Shape (n,); the person of each record."""
@@ -202,6 +226,7 @@ class Keeping:
                 "records": len(done.released),
                 "epsilon": [{"columns": list(loss.columns), "epsilon": loss.epsilon} for loss in spent],
                 "m": self.rules.m,
+                "levels": {str(a.place): a.facts["levels"].private() for a in done.accounts if "levels" in a.facts},
             }
         )
         return about
@@ -221,6 +246,17 @@ def _in_private(after: Sequence[str | Path]) -> Ledger | None:
         other.check()
         joined.take_over(other)
     return joined
+
+
+def _at_levels(step: Step, levels: Mapping[str, int] | None) -> Step:
+    """The step at levels that an earlier release had, if the plan allows them: k persons share each sequence anyway."""
+    if levels is None or step.method.method_name != "generalise" or step.method.requirements:
+        return step
+    ranges = step.method.levels or {}
+    if not all(ranges[n][0] <= level <= ranges[n][1] for n, level in levels.items() if n in ranges):
+        return step
+    fixed = {name: (level, level) for name, level in levels.items()}
+    return replace(step, method=replace(step.method, k=1, levels=fixed))
 
 
 def _some_take_part(records: int) -> None:

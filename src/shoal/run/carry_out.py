@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -28,9 +28,17 @@ from shoal.plan.admission import admit
 from shoal.plan.files import with_files
 from shoal.plan.steps import PartitionStep, Step
 from shoal.privacy.base import ClassModel
-from shoal.run.course import Course, concluded
+from shoal.run.course import Course, HoldBack, concluded
 from shoal.run.judging import MEASURES_BEFORE, judged, laws_known, measured, pair_of, repeated_in, taken_by
-from shoal.run.one_step import SEQUENCE, facts_after, forms_groups_of_persons, result_of, result_within_sequences
+from shoal.run.one_step import (
+    SEQUENCE,
+    blanked_as_before,
+    facts_after,
+    forms_groups_of_persons,
+    keeps_blanks,
+    result_of,
+    result_within_sequences,
+)
 from shoal.run.parts.admission import needed_at_once
 from shoal.run.parts.in_blocks import Runs, formed_in_blocks
 from shoal.run.privacy_spent import check_accounted, spent
@@ -47,17 +55,6 @@ from shoal.vocabulary.progress import OnProgress
 
 InBlocks = Callable[[int, PartitionStep, Records], StepResult]
 """Carries a step, by its number, out on records in blocks."""
-
-
-class HoldBack(Protocol):
-    """Changes records, before the first step and after the last, by what earlier releases tell of their persons."""
-
-    def before_steps(self, original: Microdata, course: Course) -> Course:
-        """The records that take part, with the column `SEQUENCE`."""
-
-    def after_steps(self, original: Microdata, course: Course) -> Course:
-        """The records with what would tell persons apart held back."""
-
 
 Numbered = Callable[[Records], Records]
 """Gives the records of a finished table the keys that they are released with."""
@@ -258,7 +255,7 @@ def after_steps(
     check_some(len(original))
     before = original.records
     check_some_left(len(before))
-    ready = plan.ready
+    ready = plan.ready if hold_back is None else hold_back.as_before(plan.ready)
     constraints = Constraints.parse(plan.constraints, before)
     check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
@@ -341,6 +338,8 @@ def _after_step(
         result = shared[number](course.records)
     elif in_blocks is not None and isinstance(step, PartitionStep) and not needed_at_once(step, plan):
         result = in_blocks(number, step, course.records)
+    elif SEQUENCE in course.records and keeps_blanks(step, course.records):
+        result = blanked_as_before(step, course.records, step.changes(plan.schema))
     elif SEQUENCE in course.records and forms_groups_of_persons(step, plan):
         result = result_within_sequences(step, course.records, plan, rng, tell)
     else:

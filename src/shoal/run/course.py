@@ -1,6 +1,7 @@
 """The records of a plan on their way through its stages, and what is done with them after the last step."""
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from shoal.plan import Plan
 from shoal.replace.decimals import decimals_of
 from shoal.run.order import released_order, unit_numbers
 from shoal.run.privacy_spent import noisy_columns
+from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 from shoal.table.schema import UNITS
 from shoal.table.step_result import StepAccount, StepResult
@@ -61,6 +63,19 @@ class Course:
         """The same with one account more."""
         account = StepAccount(step=step, columns=columns, facts=facts, place=place)
         return replace(self, accounts=(*self.accounts, account))
+
+
+class HoldBack(Protocol):
+    """Changes records, before the first step and after the last, by what earlier releases tell of their persons."""
+
+    def as_before(self, plan: Plan) -> Plan:
+        """The plan with codes of the last release where steps would search for them."""
+
+    def before_steps(self, original: Microdata, course: Course) -> Course:
+        """The records that take part, with the column `SEQUENCE`."""
+
+    def after_steps(self, original: Microdata, course: Course) -> Course:
+        """The records with what would tell persons apart held back."""
 
 
 def _own_decimals(finer: set[str], records: Records, before: Records, plan: Plan) -> dict[str, int]:

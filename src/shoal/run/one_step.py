@@ -5,18 +5,23 @@ from dataclasses import replace
 
 import numpy as np
 
+from shoal.kernels.arrays import Bools
+from shoal.mask._suppression.task import without_cells
 from shoal.plan import Plan
-from shoal.plan.steps import PartitionStep, Step
+from shoal.plan.steps import PartitionStep, Step, settings_of
 from shoal.privacy.base import ClassModel
 from shoal.table.records import Records
 from shoal.table.schema import UNITS, default_unit
 from shoal.table.step_result import StepAccount, StepResult
 from shoal.vocabulary.errors import Refused
-from shoal.vocabulary.facts import Facts, unbounded
+from shoal.vocabulary.facts import Facts, of_original, unbounded
 from shoal.vocabulary.progress import OnProgress
 
 SEQUENCE = "sequence of earlier releases"
-"""Name of a column, never released, with equal cells for persons of whom earlier releases tell the same."""
+"""Name of a column, never released, with equal cells for persons of whom earlier releases tell the same.
+
+Its categories are pairs: a number, and the columns that were blank in the last of these releases.
+"""
 
 
 def result_of(
@@ -31,7 +36,8 @@ def result_of(
     """
     tell(step.name, 0.0)
     blanks = getattr(step.method, "blanks_cells", False)  # beside what nobody will see no cell need be blanked
-    hidden = (plan.unreleased & set(records.names())) - set(columns) - _counted(step, plan) if blanks else set()
+    unseen = {*plan.unreleased, SEQUENCE}
+    hidden = (unseen & set(records.names())) - set(columns) - _counted(step, plan) if blanks else set()
     result = step.carry_out(records.without(hidden), columns, rng, lambda fraction: tell(step.name, fraction))
     if hidden:
         shown = result.records.with_variables(*(records[name] for name in sorted(hidden)))
@@ -57,6 +63,31 @@ def result_within_sequences(
     result = result_of(step, strata, step.changes(plan.schema), plan, rng, tell)
     back = result.records.with_variables(replace(result.records[SEQUENCE], role="identifier"))
     return replace(result, records=back, facts={n: fact for n, fact in result.facts.items() if n != "strata"})
+
+
+def keeps_blanks(step: Step, records: Records) -> bool:
+    """True if a step blanks cells for k-anonymity alone, and k share each sequence of earlier releases."""
+    method = step.method
+    if not getattr(method, "blanks_cells", False) or method.requirements or method.subsets is not None:
+        return False
+    sizes = np.bincount(records[SEQUENCE].values)[: len(records[SEQUENCE].categories) - 1]  # without newcomers
+    return bool((sizes[sizes > 0] >= method.k).all())
+
+
+def blanked_as_before(step: Step, records: Records, columns: Sequence[str]) -> StepResult:
+    """The cells blanked that were blank in the last release of a person, and none of newcomers.
+
+    Persons of whom earlier releases tell the same share their cells with k already, and will (`hold_back`).
+    """
+    patterns = [set(blank) for _, blank in records[SEQUENCE].categories]
+    blank = np.array([[name in pattern for name in columns] for pattern in patterns])[records[SEQUENCE].values]
+    counts = {"cells blanked as in the last release": int((blank & ~_missing(records, columns)).sum())}
+    facts = {**settings_of(step.method), **of_original(counts)}
+    return StepResult(records=without_cells(records, columns, blank), masked=tuple(columns), facts=facts)
+
+
+def _missing(records: Records, columns: Sequence[str]) -> Bools:
+    return np.column_stack([records[name].missing for name in columns])
 
 
 def _counted(step: Step, plan: Plan) -> set[str]:
