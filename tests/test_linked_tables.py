@@ -396,6 +396,37 @@ def test_less_than_is_known_is_the_first_thing_said() -> None:
     )
 
 
+def test_a_column_that_tells_whose_rows_are_whose_is_named() -> None:
+    """No key is released, but a ward of its own for each patient's stays does as well."""
+    n = 30
+    patients = pl.DataFrame({"patient": range(n), "sex": ["f"] * n, "home": [number // 2 for number in range(n)]})
+    stays = pl.DataFrame({"patient": [*range(n)] * 2, "illness": [f"of {number}" for number in range(n)] * 2})
+    described = {
+        "tables": {
+            "patients": {"key": "patient", "columns": {"sex": QI, "home": "household"}},
+            "stays": {"parent": "patients", "columns": {"illness": "confidential"}},
+        },
+        "requirements": [{**K2, "knowing": "one record"}],
+        "release_keys": False,
+    }
+    first, second, *_ = shoal.protect({"patients": patients, "stays": stays}, described, seed=1).evidence.lines()
+    assert first == (
+        "records   k-anonymity of persons, one record known: but 'stays.illness' is released and tells which records "
+        "are one person's, so who knows more of a person may find them all. Say knowing: all records, or leave "
+        "'stays.illness' out."
+    )
+    assert "but 'home' is released and tells which records are one household's" in second
+
+
+def test_a_table_may_have_no_column_of_quasi_identifiers() -> None:
+    given = tables()
+    described = plan(suppress_persons=0.5)
+    described["tables"]["drugs"] = {"parent": "stays", "columns": {"drug": "confidential"}}
+    release = shoal.protect(given, described, seed=1)
+    assert "patient" not in release.tables["drugs"].account.not_released, "the table never had it"
+    assert not shoal.audit({**given, "drugs": given["drugs"][:1]}, described).holds, "a number of rows tells as well"
+
+
 def test_unchanged_columns_still_need_an_answer() -> None:
     given = tables()
     given["stays"] = given["stays"].with_columns(weight=pl.Series(range(6)))

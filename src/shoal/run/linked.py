@@ -45,6 +45,8 @@ class LinkedOutcome:
     ----------
     original_links
         Of the rows that came in.
+    columns
+        Columns of the tables that came in.
     before
         The tables that came in, joined.
     dropped
@@ -54,6 +56,7 @@ class LinkedOutcome:
     plan: LinkedPlan
     entropy: int
     tables: Mapping[str, Outcome]
+    columns: Mapping[str, list[str]]
     original_links: Links
     before: Joined
     dropped: int
@@ -105,7 +108,13 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
     columns = {name: eager(_cells(table))[0].columns for name, table in tables.items()}
     outcomes = {name: numbered.released(name, done, columns[name]) for name, done in stepped.items()}
     return LinkedOutcome(
-        plan=plan, entropy=entropy, tables=outcomes, original_links=links, before=before, dropped=dropped
+        plan=plan,
+        entropy=entropy,
+        tables=outcomes,
+        columns=columns,
+        original_links=links,
+        before=before,
+        dropped=dropped,
     )
 
 
