@@ -389,6 +389,20 @@ def test_files_that_were_tampered_with_are_refuted(tmp_path: Path) -> None:
     assert not shoal.audit({**changed.to_frames(), "drugs": changed.to_frames()["drugs"][:1]}, plan()).holds
 
 
+def test_two_people_for_a_release_of_several_tables(tmp_path: Path) -> None:
+    release = shoal.protect(tables(), plan(suppress_persons=0.2), tmp_path / "out", seed=1)
+    with pytest.raises(ParameterError, match="is reviewed in its directory"):
+        shoal.review(release, "Ann")
+    with pytest.raises(ParameterError, match="is approved in its directory"):
+        shoal.publish(release, tmp_path / "other", approval="review.json")
+    reviewed = shoal.review(tmp_path / "out", "Ann").approved("Bob")
+    shoal.approve(tmp_path / "out", reviewed)
+    assert json.loads((tmp_path / "out/release/evidence.json").read_text())["approval"]["by"] == "Bob"
+    assert "4 persons in 10 records" in shoal.dossier(tmp_path / "out")._repr_html_()
+    with pytest.raises(FileError, match="Releases of several linked tables are not compared"):
+        shoal.compare(release, tmp_path / "out")
+
+
 def test_less_than_is_known_is_the_first_thing_said() -> None:
     evidence = shoal.audit(tables(), plan({**K2, "knowing": "one record"}))
     assert evidence.lines()[0].startswith(

@@ -140,6 +140,7 @@ def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidenc
     record = {
         "version": RECORD_VERSION,
         "versions": account.versions,
+        "input": {name: release.record["input"] for name, release in releases.items()},
         "plan": plan.sections({name: recorded(outcome.plan) for name, outcome in done.tables.items()}),
         "engine": "whole",
         "seed": done.entropy,
