@@ -432,6 +432,15 @@ def test_a_column_that_tells_whose_rows_are_whose_is_named() -> None:
     assert "but 'home' is released and tells which records are one household's" in second
 
 
+def test_differential_privacy_is_not_spent_over_several_tables() -> None:
+    described = plan()
+    spent = {"mask": "laplace", "columns": ["illness"], "epsilon": 1, "bounds": {"illness": [0, 1]}}
+    numbers = tables()["stays"].with_columns(illness=pl.lit(0.5))
+    described["tables"]["stays"] = {**STAYS, "steps": [spent]}
+    with pytest.raises(ParameterError, match="Tables 'stays' spend differential privacy"):
+        shoal.protect({**tables(), "stays": numbers}, described, seed=1)
+
+
 def test_a_table_may_have_no_column_of_quasi_identifiers() -> None:
     given = tables()
     described = plan(suppress_persons=0.5)
