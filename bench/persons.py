@@ -3,7 +3,8 @@
     python bench/persons.py
 
 Half of the tables hold only profiles that many share, the other half a profile a person, so that the figures are of a
-promise that holds and of one that does not.
+promise that holds and of one that does not. Then the same over three linked tables: persons, six stays each on average,
+and thirteen drugs.
 """
 
 import resource
@@ -13,11 +14,16 @@ import numpy as np
 import polars as pl
 
 import shoal
+from shoal.judges.joined import Joined
+from shoal.plan.linked import LinkedPlan
+from shoal.run.linked import links_of
+from shoal.run.over_tables import judged_over_tables
 
 RECORDS = 20
 """Records of a person."""
 
-ROLES = {"person": "person", "age": "quasi-identifier", "code": {"role": "quasi-identifier", "level": "nominal"}}
+CODE = {"role": "quasi-identifier", "level": "nominal"}
+ROLES = {"person": "person", "age": "quasi-identifier", "code": CODE}
 
 
 def table(persons: int, kinds: int) -> shoal.Microdata:
@@ -32,7 +38,39 @@ def table(persons: int, kinds: int) -> shoal.Microdata:
     return shoal.Microdata.of(frame[order.tolist()], ROLES)
 
 
+def linked(persons: int) -> tuple[LinkedPlan, Joined]:
+    """Persons, their stays and drugs, joined."""
+    rng = np.random.default_rng(0)
+    stays, drugs = 6 * persons, 13 * persons
+    frames = {
+        "patients": pl.DataFrame({"patient": np.arange(persons), "age": rng.integers(0, 10, persons)}),
+        "stays": pl.DataFrame(
+            {"stay": np.arange(stays), "patient": rng.integers(0, persons, stays), "ward": rng.integers(0, 4, stays)}
+        ),
+        "drugs": pl.DataFrame({"stay": rng.integers(0, stays, drugs), "drug": rng.integers(0, 5, drugs)}),
+    }
+    columns = {"patients": "age", "stays": "ward", "drugs": "drug"}
+    described = {
+        "patients": {"key": "patient", "columns": {"age": CODE}},
+        "stays": {"key": "stay", "parent": "patients", "columns": {"ward": CODE}},
+        "drugs": {"parent": "stays", "columns": {"drug": CODE}},
+    }
+    plan = LinkedPlan.of({"tables": described, "requirements": [{"privacy": "k-anonymity", "k": 5}]})
+    records = {
+        name: shoal.Microdata.of(frame.select(columns[name]), {columns[name]: CODE}).records
+        for name, frame in frames.items()
+    }
+    return plan, Joined.of(records, links_of(frames, plan))
+
+
 if __name__ == "__main__":
+    for persons in (12_500, 25_000, 50_000):
+        began = time.process_time()
+        plan, joined = linked(persons)
+        over = judged_over_tables(plan.requirements, [(joined, {})])[0].verdict
+        spent = time.process_time() - began
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        print(f"{persons:>7,} persons {joined.records:>10,} rows    {over.holds!s:>5} {spent:6.2f} s {peak:.2f} GB")
     for persons in (12_500, 25_000, 50_000):
         for kinds in (persons // 10, persons):
             data = table(persons, kinds)

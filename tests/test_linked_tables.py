@@ -389,11 +389,65 @@ def test_files_that_were_tampered_with_are_refuted(tmp_path: Path) -> None:
     assert not shoal.audit({**changed.to_frames(), "drugs": changed.to_frames()["drugs"][:1]}, plan()).holds
 
 
+def test_two_people_for_a_release_of_several_tables(tmp_path: Path) -> None:
+    release = shoal.protect(tables(), plan(suppress_persons=0.2), tmp_path / "out", seed=1)
+    with pytest.raises(ParameterError, match="is reviewed in its directory"):
+        shoal.review(release, "Ann")
+    with pytest.raises(ParameterError, match="is approved in its directory"):
+        shoal.publish(release, tmp_path / "other", approval="review.json")
+    reviewed = shoal.review(tmp_path / "out", "Ann").approved("Bob")
+    shoal.approve(tmp_path / "out", reviewed)
+    assert json.loads((tmp_path / "out/release/evidence.json").read_text())["approval"]["by"] == "Bob"
+    assert "4 persons in 10 records" in shoal.dossier(tmp_path / "out")._repr_html_()
+    with pytest.raises(FileError, match="Releases of several linked tables are not compared"):
+        shoal.compare(release, tmp_path / "out")
+
+
 def test_less_than_is_known_is_the_first_thing_said() -> None:
     evidence = shoal.audit(tables(), plan({**K2, "knowing": "one record"}))
     assert evidence.lines()[0].startswith(
         "records   k-anonymity of persons, one record known: but 'patient' is released and tells which records are"
     )
+
+
+def test_a_column_that_tells_whose_rows_are_whose_is_named() -> None:
+    """No key is released, but a ward of its own for each patient's stays does as well."""
+    n = 30
+    patients = pl.DataFrame({"patient": range(n), "sex": ["f"] * n, "home": [number // 2 for number in range(n)]})
+    stays = pl.DataFrame({"patient": [*range(n)] * 2, "illness": [f"of {number}" for number in range(n)] * 2})
+    described = {
+        "tables": {
+            "patients": {"key": "patient", "columns": {"sex": QI, "home": "household"}},
+            "stays": {"parent": "patients", "columns": {"illness": "confidential"}},
+        },
+        "requirements": [{**K2, "knowing": "one record"}],
+        "release_keys": False,
+    }
+    first, second, *_ = shoal.protect({"patients": patients, "stays": stays}, described, seed=1).evidence.lines()
+    assert first == (
+        "records   k-anonymity of persons, one record known: but 'stays.illness' is released and tells which records "
+        "are one person's, so who knows more of a person may find them all. Say knowing: all records, or leave "
+        "'stays.illness' out."
+    )
+    assert "but 'home' is released and tells which records are one household's" in second
+
+
+def test_differential_privacy_is_not_spent_over_several_tables() -> None:
+    described = plan()
+    spent = {"mask": "laplace", "columns": ["illness"], "epsilon": 1, "bounds": {"illness": [0, 1]}}
+    numbers = tables()["stays"].with_columns(illness=pl.lit(0.5))
+    described["tables"]["stays"] = {**STAYS, "steps": [spent]}
+    with pytest.raises(ParameterError, match="Tables 'stays' spend differential privacy"):
+        shoal.protect({**tables(), "stays": numbers}, described, seed=1)
+
+
+def test_a_table_may_have_no_column_of_quasi_identifiers() -> None:
+    given = tables()
+    described = plan(suppress_persons=0.5)
+    described["tables"]["drugs"] = {"parent": "stays", "columns": {"drug": "confidential"}}
+    release = shoal.protect(given, described, seed=1)
+    assert "patient" not in release.tables["drugs"].account.not_released, "the table never had it"
+    assert not shoal.audit({**given, "drugs": given["drugs"][:1]}, described).holds, "a number of rows tells as well"
 
 
 def test_unchanged_columns_still_need_an_answer() -> None:

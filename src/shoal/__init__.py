@@ -33,6 +33,7 @@ _HOMES = {
     "Hierarchy": "table.hierarchy",
     "Schema": "table.schema",
     "example": "table.examples",
+    "example_tables": "table.linked_examples",
     "explore": "desk.frontier",
     "combine": "release.combine",
     "compare": "release.compare",

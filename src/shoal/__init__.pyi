@@ -123,6 +123,7 @@ from shoal.risk.unique_exact_matches import UniqueExactMatches as UniqueExactMat
 from shoal.table.examples import example as example
 from shoal.table.files.tables import read as read
 from shoal.table.hierarchy import Hierarchy as Hierarchy
+from shoal.table.linked_examples import example_tables as example_tables
 from shoal.table.microdata import Microdata as Microdata
 from shoal.table.partition import Partition as Partition
 from shoal.table.records import Records as Records

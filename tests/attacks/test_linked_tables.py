@@ -22,6 +22,7 @@ import pytest
 
 import shoal
 from shoal.release import publish
+from shoal.table.examples import DIAGNOSES
 from shoal.vocabulary.errors import Refused
 
 Rows = list[dict[str, str]]
@@ -238,6 +239,76 @@ def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nobody_is_among_fewer_than_k(tmp_path: Path) -> None:
     outcomes = Counter(tried(seed, tmp_path) for seed in range(16))
     assert sum(count for outcome, count in outcomes.items() if outcome != "refused") >= 8, outcomes
+
+
+def hospital_plan() -> dict[str, Any]:
+    """Birth in groups, diagnoses by chapter, the first two stays with one value each, all dates by one shift."""
+    shift = {"mask": "shift-dates", "most": 60, "weeks": True}
+    diagnosis = {"role": "quasi-identifier", "hierarchy": {"nested": DIAGNOSES}}
+    first_two = {"mask": "truncate-records", "most": 2, "keep": "first", "order": "admission"}
+    return {
+        "tables": {
+            "patients": {
+                "key": "patient",
+                "columns": {
+                    "household": "identifier",
+                    "sex": "quasi-identifier",
+                    "area": "identifier",
+                    "born": {"role": "quasi-identifier", "decimals": 0},
+                    "died": {"role": "other", "missing": "keep"},
+                },
+                "steps": [
+                    {**shift, "columns": ["died"]},
+                    {"partition": "mdav", "k": 120, "columns": ["born"], "replace": "centroid"},
+                ],
+                "accept": ["died"],
+            },
+            "stays": {
+                "key": "stay",
+                "parent": "patients",
+                "columns": {"admission": "other", "discharge": "other", "diagnosis": diagnosis},
+                "steps": [
+                    {**shift, "columns": ["admission", "discharge"]},
+                    first_two,
+                    {"mask": "generalise", "columns": ["diagnosis"], "k": 100},
+                ],
+                "accept": ["admission", "discharge"],
+            },
+            "labs": {
+                "parent": "stays",
+                "columns": {"taken": "other", "test": "other", "value": "confidential"},
+                "steps": [{**shift, "columns": ["taken"]}, {"mask": "truncate-records", "most": 1}],
+                "accept": ["taken"],
+            },
+        },
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    }
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_a_hospital_whose_patients_come_again(tmp_path: Path) -> None:
+    tables, plan = shoal.example_tables(n=600, seed=1), hospital_plan()
+    with pytest.raises(Refused, match=r"of 600 persons in 1,\d\d\d records are alike with fewer than 4 others"):
+        shoal.protect(tables, plan, seed=1)
+    out = shoal.protect(tables, {**plan, "suppress_persons": 0.25}, seed=1).write(tmp_path / "out")
+    joiner = Joiner(out / "release", plan)
+    assert joiner.dangling() == 0
+    assert joiner.all_records() >= 5
+    assert len(joiner.tables["patients"]) >= 450
+    original = {
+        stay: (admission, discharge, patient)
+        for stay, patient, admission, discharge in tables["stays"]
+        .select("stay", "patient", "admission", "discharge")
+        .rows()
+    }
+    rows = pl.read_parquet(out / "private/stays/partition.parquet")["row"].to_list()
+    died = dict(tables["patients"].select("patient", "died").rows())
+    for row, place in zip(joiner.tables["stays"], rows, strict=True):
+        admission, discharge, patient = original[tables["stays"]["stay"][place]]
+        shift = date.fromisoformat(row["admission"]) - admission
+        assert date.fromisoformat(row["discharge"]) - discharge == shift
+        if died[patient] is not None:
+            assert date.fromisoformat(joiner.above("stays", row)["died"]) - died[patient] == shift, "in every table"
 
 
 def main() -> None:

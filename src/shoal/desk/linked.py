@@ -1,6 +1,6 @@
 """Several linked tables protected by one plan, or judged."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,10 @@ from shoal.desk.given import Given
 from shoal.desk.whole import exact_measures, refuse_unanswered, release_of
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.table_pair import TablePair
-from shoal.judges.units import KnownLess
+from shoal.judges.units import ORDER, KnownLess, telling_column
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.publication import recorded
+from shoal.privacy.of_units import UnitModel
 from shoal.release import not_proved
 from shoal.release.directory import check_free, check_writable
 from shoal.release.evidence_file import private_evidence
@@ -123,9 +124,14 @@ def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, 
         exact = exact_measures(outcome.plan, outcome.accounts)
         evidence = Evidence(verdicts=(*own[name], *shared), findings=outcome.findings(), of_records=outcome.of_records)
         release = release_of(outcome, evidence, exact, origins[name])
-        proved = release.account.proved or bool(done.plan.requirements)
-        releases[name] = replace(release, account=replace(release.account, proved=proved))
-    return _together(done, releases, Evidence(verdicts=verdicts, findings=(), of_records=tuple(_cautions(done.plan))))
+        account = replace(
+            release.account,
+            proved=release.account.proved or bool(done.plan.requirements),
+            not_released=tuple(column for column in release.account.not_released if column in done.columns[name]),
+        )
+        releases[name] = replace(release, account=account)
+    cautions = tuple(_cautions(done.plan, {name: outcome.pair for name, outcome in done.tables.items()}))
+    return _together(done, releases, Evidence(verdicts=verdicts, findings=(), of_records=cautions))
 
 
 def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidence: Evidence) -> LinkedRelease:
@@ -134,6 +140,7 @@ def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidenc
     record = {
         "version": RECORD_VERSION,
         "versions": account.versions,
+        "input": {name: release.record["input"] for name, release in releases.items()},
         "plan": plan.sections({name: recorded(outcome.plan) for name, outcome in done.tables.items()}),
         "engine": "whole",
         "seed": done.entropy,
@@ -156,12 +163,22 @@ def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidenc
     )
 
 
-def _cautions(plan: LinkedPlan) -> Iterator[KnownLess]:
-    """The caution that more is known of a person than a requirement takes to be."""
+def _cautions(plan: LinkedPlan, pairs: Mapping[str, TablePair]) -> Iterator[KnownLess]:
+    """Cautions that more is known of a person, or of a household, than a requirement takes to be."""
     less = [model for model in plan.requirements if model.knowing not in (None, "all records")]
     if less and plan.release_keys:
-        asked = tuple(f"{model.method_name}{model.of_units(model.knowing or 1)}" for model in less)
-        yield KnownLess(identifier=str(plan.keys[plan.root].key), asked=asked, own=True)
+        yield KnownLess(identifier=str(plan.keys[plan.root].key), asked=_asked(less), own=True)
+    for name, pair in pairs.items() if less and not plan.release_keys else ():
+        if (column := telling_column(pair, "person")) is not None:
+            yield KnownLess(identifier=column if column == ORDER else f"{name}.{column}", asked=_asked(less), own=False)
+    root = plan.tables[plan.root]
+    of_persons = [model for model in plan.requirements if not model.knows_households]
+    for name in set(root.schema.names("household")) - root.taken_out if of_persons else ():
+        yield KnownLess(identifier=name, asked=_asked(of_persons), own=True, unit="household")
+
+
+def _asked(models: Sequence[UnitModel]) -> tuple[str, ...]:
+    return tuple(f"{model.method_name}{model.of_units(model.knowing or 'all records')}" for model in models)
 
 
 def audit_linked(
@@ -182,7 +199,8 @@ def audit_linked(
     links, judged = judged_as_released(read, plan)
     verdicts = [over.verdict for over in over_released({name: pair for name, (pair, _) in judged.items()}, links, plan)]
     own = [of_table(name, verdict) for name, (_, some) in judged.items() for verdict in some]
-    return Evidence(verdicts=(*verdicts, linked_verdict(links), *own), findings=(), of_records=tuple(_cautions(plan)))
+    cautions = tuple(_cautions(plan, {name: pair for name, (pair, _) in judged.items()}))
+    return Evidence(verdicts=(*verdicts, linked_verdict(links), *own), findings=(), of_records=cautions)
 
 
 def judged_as_released(

@@ -157,7 +157,7 @@ class KnownLess:
     def _way_out(self) -> str:
         if self.identifier == ORDER:
             return "shuffle: true"
-        return "release_key: false" if self.unit in UNITS else f"leave '{self.identifier}' out"
+        return "release_key: false" if self.own and self.unit in UNITS else f"leave '{self.identifier}' out"
 
     def public_sentence(self, promises: Sequence[str]) -> str:
         """The same for the public, unless it would name a column that nobody knows to tell persons apart."""

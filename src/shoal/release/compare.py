@@ -80,6 +80,8 @@ class InputTable:
         KeyError, TypeError, ValueError
             If it is missing or malformed.
         """
+        if "tables" in record:
+            raise FileError("Releases of several linked tables are not compared. Name releases of one table.")
         table, columns = record["input"], record["plan"]["columns"]
         if not isinstance(table["records"], int) or not isinstance(columns, Mapping):
             raise ValueError

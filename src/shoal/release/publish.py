@@ -97,7 +97,9 @@ def publish(
     """
     if not isinstance(release, (LargeRelease, WholeRelease)):
         if approval is not None:
-            raise ParameterError("A release of several tables is not approved by a review. Leave approval out.")
+            raise ParameterError(
+                "A release of several tables is approved in its directory. Write it, then use shoal.approve."
+            )
         return release.write(directory, overwrite=overwrite, labels=labels, unproved=unproved)
     check_proved(release, unproved=unproved)
     target = Path(directory)

@@ -24,7 +24,7 @@ from annotated_types import MaxLen
 from pydantic import TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
-from shoal.release import LargeRelease, WholeRelease
+from shoal.release import LargeRelease, Release, WholeRelease
 from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
 from shoal.report.evidence import LONGEST_NAME, Approval, ClassesBefore, Estimate, EvidenceFile, MeasureKind
 from shoal.report.forms import CLOSED, Bound, Limits
@@ -33,7 +33,7 @@ from shoal.table.files.atomic import atomic_directory, atomic_file
 from shoal.table.files.checksums import sha256_of
 from shoal.table.files.json_text import LARGEST_RECORD, as_json, read_record, write_json
 from shoal.table.text_files import read_text
-from shoal.vocabulary.errors import FileError, InputError
+from shoal.vocabulary.errors import FileError, InputError, ParameterError
 from shoal.vocabulary.facts import Better
 
 LONGEST_COMMENT, MOST_COMMENTS = 10_000, 1000
@@ -234,7 +234,7 @@ class Review:
         return read
 
 
-def review(release: WholeRelease | LargeRelease | str | Path, by: str, *, private: bool = True) -> Review:
+def review(release: Release | str | Path, by: str, *, private: bool = True) -> Review:
     """A release for a second person to review: plan and evidence, without data.
 
     Parameters
@@ -258,6 +258,8 @@ def review(release: WholeRelease | LargeRelease | str | Path, by: str, *, privat
         cells = tuple(copy.fingerprint for copy in release.copies)
         content = private_evidence(release) if private else None
         return Review(by=name, cells=cells, evidence=public_evidence(release, files={}), private=_figures(content))
+    if isinstance(release, Release) and not isinstance(release, LargeRelease):
+        raise ParameterError("A release of several tables is reviewed in its directory. Write it, and name that.")
     folder = Path(release.directory if isinstance(release, LargeRelease) else release)
     evidence = read_evidence(folder / "release" / "evidence.json")
     if "approval" in evidence:
@@ -267,7 +269,7 @@ def review(release: WholeRelease | LargeRelease | str | Path, by: str, *, privat
     return Review(by=name, cells=(), evidence=evidence, private=_figures(content))
 
 
-def approval_of(release: WholeRelease | LargeRelease | str | Path, approval: Review | str | Path) -> Approved:
+def approval_of(release: Release | str | Path, approval: Review | str | Path) -> Approved:
     """The approval of a release, with all comments; private.
 
     Raises InputError if it was not approved, or the approval is of another release.

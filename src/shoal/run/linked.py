@@ -23,13 +23,14 @@ from shoal.plan.linked import LinkedPlan
 from shoal.plan.steps import Step, settings_of
 from shoal.run.carry_out import NO_STEPS, Outcome, Stepped, after_steps, check_seed, microdata
 from shoal.run.over_tables import OverTables, judged_over_tables
+from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
 from shoal.table.links import Links, key_columns
 from shoal.table.microdata import Microdata, eager
 from shoal.table.records import Records
 from shoal.table.step_result import StepResult
 from shoal.table.variable import Variable
-from shoal.vocabulary.errors import DataError, InputError, Refused, plural
+from shoal.vocabulary.errors import DataError, InputError, ParameterError, Refused, plural, quoted
 from shoal.vocabulary.facts import Facts
 from shoal.vocabulary.progress import OnProgress
 
@@ -45,6 +46,8 @@ class LinkedOutcome:
     ----------
     original_links
         Of the rows that came in.
+    columns
+        Columns of the tables that came in.
     before
         The tables that came in, joined.
     dropped
@@ -54,6 +57,7 @@ class LinkedOutcome:
     plan: LinkedPlan
     entropy: int
     tables: Mapping[str, Outcome]
+    columns: Mapping[str, list[str]]
     original_links: Links
     before: Joined
     dropped: int
@@ -86,6 +90,11 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
         If a step refuses, or more persons would have to be left out than the plan allows.
     """
     check_seed(seed)
+    if spending := [name for name, of_table in plan.tables.items() if private_steps(of_table)]:
+        raise ParameterError(
+            f"Tables {quoted(spending)} spend differential privacy, which is accounted for in one table only: who is "
+            f"in several would lose more than each says. Release them by plans of their own."
+        )
     entropy = secrets.randbits(128) if seed is None else int(seed)
     links = links_of(tables, plan)
     originals = {name: _original(tables[name], plan, links, name) for name in plan.keys}
@@ -105,7 +114,13 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
     columns = {name: eager(_cells(table))[0].columns for name, table in tables.items()}
     outcomes = {name: numbered.released(name, done, columns[name]) for name, done in stepped.items()}
     return LinkedOutcome(
-        plan=plan, entropy=entropy, tables=outcomes, original_links=links, before=before, dropped=dropped
+        plan=plan,
+        entropy=entropy,
+        tables=outcomes,
+        columns=columns,
+        original_links=links,
+        before=before,
+        dropped=dropped,
     )
 
 
