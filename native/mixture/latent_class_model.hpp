@@ -58,7 +58,7 @@ struct Classes {
   std::vector<double> log_table;    // (categories of all columns, G)
 };
 
-struct Rules {
+struct ClassLimits {
   double floor, tolerance;
   int most_steps;
 };
@@ -301,28 +301,28 @@ inline void take(const Answers& a, const State& y, ClassFit& f) {
     f.classes.coefficient[e] = a.q > 1 ? *at++ : logarithm(std::max(f.prevalence[e], kLeast));
 }
 
-inline void run(const Answers& a, const Priors& priors, const Rules& rules, ClassFit& f, Progress& progress) {
+inline void run(const Answers& a, const Priors& priors, const ClassLimits& limits, ClassFit& f, Progress& progress) {
   const auto look = [&](ClassFit& at) {
-    at.loglik = e_step(a, at.classes, at.z, progress, static_cast<double>(at.steps) / rules.most_steps);
+    at.loglik = e_step(a, at.classes, at.z, progress, static_cast<double>(at.steps) / limits.most_steps);
     at.objective = at.loglik + log_priors(a, priors, at);
     ++at.steps;
   };
   Steps steps;
-  while (f.steps < rules.most_steps && !f.converged) {
-    maximise(a, priors, rules.floor, f);
+  while (f.steps < limits.most_steps && !f.converged) {
+    maximise(a, priors, limits.floor, f);
     const double before = f.objective;
     look(f);
     steps.add(state(a, f));
-    f.converged = steps.full() && steps.ahead() <= rules.tolerance;
+    f.converged = steps.full() && steps.ahead() <= limits.tolerance;
     const bool slow = std::fabs(f.objective - before) <= kSlow * (1.0 + std::fabs(f.objective));
-    if (f.converged || !slow || !steps.full() || f.steps + 2 > rules.most_steps) continue;
+    if (f.converged || !slow || !steps.full() || f.steps + 2 > limits.most_steps) continue;
     ClassFit leapt = f;
     const State there = steps.leap();
     take(a, there, leapt);
     look(leapt);
     bool sound = leapt.objective >= f.objective;
     if (f.moved) {  // what EM raises may fall then: the next step must be shorter
-      maximise(a, priors, rules.floor, leapt);
+      maximise(a, priors, limits.floor, leapt);
       look(leapt);
       sound = apart(state(a, leapt), there) < steps.last();
     }
