@@ -1,13 +1,14 @@
 """Figures in the words of a page."""
 
 from collections.abc import Iterator, Mapping
-from math import isinf
+from math import ceil, isinf, sqrt
 from typing import Any, NotRequired
 
 from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
 from shoal.vocabulary.errors import in_digits
+from shoal.vocabulary.facts import RANGE, Band
 
 CLOSED = ConfigDict(extra="forbid")
 """Configuration of layouts that allow no further keys."""
@@ -115,6 +116,15 @@ def in_unit(value: float | Bound | None, of: UnitAndLimits, *, named: bool = Tru
     if not isinstance(value, dict):
         return text
     return f"at {'most' if 'at most' in value else 'least'} {text}"
+
+
+def of_range(bound: Band) -> str:
+    """A bound on changes, counted in the range of a released column, in words; for squares on their root."""
+    largest = bound.at_most or 0.0
+    if bound.unit == RANGE:
+        return f"at most {share(largest)} {RANGE}"
+    root = ceil(1000 * sqrt(largest)) / 1000
+    return f"at most {share(root)} {RANGE}, as the root of the mean square of all changes"
 
 
 def is_share(of: UnitAndLimits) -> bool:
