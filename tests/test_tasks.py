@@ -161,12 +161,12 @@ def command(line: str) -> None:
     """A command as a shell runs it, with the exit status that the page states."""
     words, _, expected = line.removeprefix("$ ").partition(" # exit status ")
     words, _, target = words.partition(" > ")
-    printed, told_aside = StringIO(), StringIO()
-    with pytest.MonkeyPatch.context() as patched, redirect_stdout(printed), redirect_stderr(told_aside):
+    printed, messages = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(printed), redirect_stderr(messages):
         patched.setattr("sys.argv", shlex.split(words))
         with pytest.raises(SystemExit) as end:
             cli.main()
-    assert int(end.value.code or 0) == int(expected or 0), f"{printed.getvalue()}\n{told_aside.getvalue()}"
+    assert int(end.value.code or 0) == int(expected or 0), f"{printed.getvalue()}\n{messages.getvalue()}"
     if target:
         Path(target).write_text(printed.getvalue())
 
@@ -217,9 +217,9 @@ def said(folder: str, label: str) -> str:
 
 
 def head(folder: str) -> str:
-    found = decision(json.loads(Path(folder, "release", "evidence.json").read_text()))
-    assert found.word and found.heading
-    return found.heading
+    judged = decision(json.loads(Path(folder, "release", "evidence.json").read_text()))
+    assert judged.word and judged.heading
+    return judged.heading
 
 
 def pages(folder: str) -> list[Path]:

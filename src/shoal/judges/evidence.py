@@ -231,7 +231,7 @@ class Finding:
             return self.sentence
         form = self.public_value
         if isinstance(form, Band) and form.unit in (RANGE, SQUARED_RANGE):
-            return f"{self.title}: {of_range(form.at_most or 0.0, form.unit)}."
+            return f"{self.title}: {of_range(form)}."
         return "" if form is None else f"{self.title}: {form}."
 
     def public_form(self) -> ByLabel:

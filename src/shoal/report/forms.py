@@ -8,7 +8,7 @@ from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
 from shoal.vocabulary.errors import in_digits
-from shoal.vocabulary.facts import RANGE
+from shoal.vocabulary.facts import RANGE, Band
 
 CLOSED = ConfigDict(extra="forbid")
 """Configuration of layouts that allow no further keys."""
@@ -100,14 +100,6 @@ def share(value: float) -> str:
     return f"{percent:.2f} %" if abs(percent) < 1 else f"{percent:.3g} %"
 
 
-def of_range(largest: float, unit: str) -> str:
-    """A bound on changes, counted in the range of a released column, in words; for squares on their root."""
-    if unit == RANGE:
-        return f"at most {share(largest)} {RANGE}"
-    root = ceil(1000 * sqrt(largest)) / 1000
-    return f"at most {share(root)} {RANGE}, as the root of the mean square of all changes"
-
-
 def in_unit(value: float | Bound | None, of: UnitAndLimits, *, named: bool = True) -> str:
     """A figure of a measure, or its bound, for a reader: shares in per cent, others with their unit.
 
@@ -124,6 +116,15 @@ def in_unit(value: float | Bound | None, of: UnitAndLimits, *, named: bool = Tru
     if not isinstance(value, dict):
         return text
     return f"at {'most' if 'at most' in value else 'least'} {text}"
+
+
+def of_range(bound: Band) -> str:
+    """A bound on changes, counted in the range of a released column, in words; for squares on their root."""
+    largest = bound.at_most or 0.0
+    if bound.unit == RANGE:
+        return f"at most {share(largest)} {RANGE}"
+    root = ceil(1000 * sqrt(largest)) / 1000
+    return f"at most {share(root)} {RANGE}, as the root of the mean square of all changes"
 
 
 def is_share(of: UnitAndLimits) -> bool:
