@@ -345,6 +345,8 @@ def test_a_plan_for_several_tables_is_none_for_one(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"needs one file of the table 'patients', such as patients\.csv"):
         shoal.protect(tmp_path, plan())
     with pytest.raises(ParameterError, match="has no ledger"):
+        shoal.protect(tables(), plan(), after=tmp_path)
+    with pytest.raises(ParameterError, match="has no ledger"):
         shoal.protect(tables(), plan(), ledger=tmp_path / "x")
 
 
