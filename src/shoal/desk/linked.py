@@ -86,6 +86,8 @@ def given_tables(
         if set(tables) != set(plan.keys):
             raise DataError(f"The plan is for the tables {quoted(plan.keys)}; got {quoted(map(str, tables))}.")
         return {name: Given.of(tables[name], reading, judged=judged) for name in plan.keys}
+    if isinstance(tables, (str, Path)) and not Path(tables).exists():
+        raise FileError(f"There is no folder '{tables}'. Name the one with the tables {quoted(plan.keys)}.")
     if not isinstance(tables, (str, Path)) or not Path(tables).is_dir():
         raise DataError(
             f"The plan is for the tables {quoted(plan.keys)}. Give a mapping of frames by these names, or the folder "
