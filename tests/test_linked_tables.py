@@ -347,7 +347,7 @@ def test_a_plan_for_several_tables_is_none_for_one(tmp_path: Path) -> None:
         shoal.protect(tables()["patients"], plan())
     with pytest.raises(FileError, match=r"needs one file of the table 'patients', such as patients\.csv"):
         shoal.protect(tmp_path, plan())
-    with pytest.raises(FileError, match="There is no folder .* Name the one with the tables 'patients', 'stays'"):
+    with pytest.raises(FileError, match=r"There is no folder .* Name the one with the tables 'patients', 'stays'"):
         shoal.audit(tmp_path / "elsewhere", plan())
     with pytest.raises(ParameterError, match="has no ledger"):
         shoal.protect(tables(), plan(), after=tmp_path)
