@@ -509,3 +509,19 @@ def test_from_the_command_line(
     assert (status, "holds a release" in error) == (2, True)
     status, _, _ = run("protect", *files, "--overwrite", "--dry-run", "--json")
     assert status == 0
+
+
+def test_what_only_one_original_tells_stands_in_no_report(tmp_path: Path) -> None:
+    """A ward that no released stay has, named in a rule, a label of another table, and the purpose of all."""
+    secret = "tropical"
+    given = {**tables(), "stays": tables()["stays"].with_columns(ward=pl.Series([*"abba", secret, "a"]))}
+    patients = {**PATIENTS, "columns": {"sex": {"role": "quasi-identifier", "label": f"never '{secret}'"}}}
+    rule = {"rules": [f"ward == '{secret}' -> illness != 'z'"], "broken_rules": "report"}
+    described = plan(
+        tables={"patients": patients, "stays": {**STAYS, "constraints": rule}, "drugs": DRUGS},
+        suppress_persons=0.5,
+        release={"title": "Stays", "purpose": f"about '{secret}'"},
+    )
+    folder = shoal.protect(given, described, seed=1).write(tmp_path / "out")
+    assert (folder / "release/report.html").read_text().count("withheld") >= 3
+    assert not [p for p in (folder / "release").rglob("*") if p.is_file() and secret in p.read_text()]

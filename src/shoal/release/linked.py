@@ -120,6 +120,11 @@ def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evid
     """
     accounts = {name: release.account for name, release in tables.items()}
     first = accounts[plan.root]
+    public = {
+        of_table(name, verdict).requirement: f"{name}: {shown}"
+        for name, release in tables.items()
+        for verdict, shown in zip(release.evidence.verdicts, release.account.requirements)
+    }
 
     def every(columns: str) -> tuple[str, ...]:
         return tuple(f"{name}.{column}" for name, account in accounts.items() for column in getattr(account, columns))
@@ -142,7 +147,7 @@ def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evid
             for column in account.columns
         ),
         plan=plan.sections({name: account.plan for name, account in accounts.items()}),
-        requirements=tuple(verdict.requirement for verdict in evidence.verdicts),
+        requirements=tuple(public.get(verdict.requirement, verdict.requirement) for verdict in evidence.verdicts),
         not_released=every("not_released"),
         untouched=(),
         unchanged=(),
