@@ -326,6 +326,9 @@ def test_a_key_further_up_is_numbered_too(tmp_path: Path) -> None:
         ),
         ({"requirements": [{**K2, "columns": ["sex"]}]}, "k-anonymity over all tables takes no columns and no missing"),
         ({"requirements": [{"privacy": "l-diversity", "l": 2, "knowing": 2}]}, "knows one record or all records"),
+        ({"tables": {"a": PATIENTS, "b": {**DRUGS, "parent": ["a"]}}}, "table 'b': unknown table '['a']'"),
+        ({"tables": {"a": {**PATIENTS, "columns": ["sex"]}}}, "table 'a': columns must be a mapping, with a role"),
+        ({"for": ["nobody"]}, "plan: unknown value of for '['nobody']'"),
         ({"for": "nobody"}, "plan: unknown value of for 'nobody'"),
     ],
 )
@@ -344,8 +347,17 @@ def test_a_plan_for_several_tables_is_none_for_one(tmp_path: Path) -> None:
         shoal.protect(tables()["patients"], plan())
     with pytest.raises(FileError, match=r"needs one file of the table 'patients', such as patients\.csv"):
         shoal.protect(tmp_path, plan())
+    with pytest.raises(FileError, match=r"There is no folder .* Name the one with the tables 'patients', 'stays'"):
+        shoal.audit(tmp_path / "elsewhere", plan())
+    with pytest.raises(ParameterError, match="has no ledger"):
+        shoal.protect(tables(), plan(), after=tmp_path)
     with pytest.raises(ParameterError, match="has no ledger"):
         shoal.protect(tables(), plan(), ledger=tmp_path / "x")
+
+
+def test_a_section_without_content_is_left_out() -> None:
+    empty = LinkedPlan.of(plan(suppress_persons=None, release_keys=None))
+    assert (empty.suppress_persons, empty.release_keys) == (0.0, True)
 
 
 def test_context_and_yaml_give_the_same_plan(tmp_path: Path) -> None:
@@ -450,6 +462,21 @@ def test_a_table_may_have_no_column_of_quasi_identifiers() -> None:
     assert not shoal.audit({**given, "drugs": given["drugs"][:1]}, described).holds, "a number of rows tells as well"
 
 
+def test_a_table_without_a_released_column_is_refused() -> None:
+    of_all = {"patients": PATIENTS, "stays": STAYS, "drugs": {**DRUGS, "columns": {"drug": "identifier"}}}
+    with pytest.raises(DataError, match="Table 'drugs': No column is released, for all are identifiers"):
+        shoal.protect(tables(), plan(tables=of_all, release_keys=False, suppress_persons=1))
+
+
+def test_a_cell_that_is_missing_is_of_a_table() -> None:
+    day = pl.Series([date(2020, 1, 1), None])
+    given = {**tables(), "drugs": tables()["drugs"].with_columns(day=day, drug=pl.lit(None, pl.String))}
+    drugs = {"parent": "stays", "columns": {"drug": QI, "day": "other"}}
+    shifts = [{"mask": "shift-dates", "columns": ["day"], "most": 3}]
+    with pytest.raises(DataError, match="Table 'drugs': Column 'drug' has 2 missing values"):
+        shoal.protect(given, plan(tables={"patients": PATIENTS, "stays": STAYS, "drugs": {**drugs, "steps": shifts}}))
+
+
 def test_unchanged_columns_still_need_an_answer() -> None:
     given = tables()
     given["stays"] = given["stays"].with_columns(weight=pl.Series(range(6)))
@@ -482,3 +509,19 @@ def test_from_the_command_line(
     assert (status, "holds a release" in error) == (2, True)
     status, _, _ = run("protect", *files, "--overwrite", "--dry-run", "--json")
     assert status == 0
+
+
+def test_what_only_one_original_tells_stands_in_no_report(tmp_path: Path) -> None:
+    """A ward that no released stay has, named in a rule, a label of another table, and the purpose of all."""
+    secret = "tropical"
+    given = {**tables(), "stays": tables()["stays"].with_columns(ward=pl.Series([*"abba", secret, "a"]))}
+    patients = {**PATIENTS, "columns": {"sex": {"role": "quasi-identifier", "label": f"never '{secret}'"}}}
+    rule = {"rules": [f"ward == '{secret}' -> illness != 'z'"], "broken_rules": "report"}
+    described = plan(
+        tables={"patients": patients, "stays": {**STAYS, "constraints": rule}, "drugs": DRUGS},
+        suppress_persons=0.5,
+        release={"title": "Stays", "purpose": f"about '{secret}'"},
+    )
+    folder = shoal.protect(given, described, seed=1).write(tmp_path / "out")
+    assert (folder / "release/report.html").read_text().count("withheld") >= 3
+    assert not [p for p in (folder / "release").rglob("*") if p.is_file() and secret in p.read_text()]

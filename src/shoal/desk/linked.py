@@ -12,7 +12,7 @@ from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import ORDER, KnownLess, telling_column
 from shoal.plan.linked import LinkedPlan
-from shoal.plan.publication import recorded
+from shoal.plan.publication import hidden_in_parts, recorded
 from shoal.privacy.of_units import UnitModel
 from shoal.release import not_proved
 from shoal.release.directory import check_free, check_writable
@@ -86,6 +86,8 @@ def given_tables(
         if set(tables) != set(plan.keys):
             raise DataError(f"The plan is for the tables {quoted(plan.keys)}; got {quoted(map(str, tables))}.")
         return {name: Given.of(tables[name], reading, judged=judged) for name in plan.keys}
+    if isinstance(tables, (str, Path)) and not Path(tables).exists():
+        raise FileError(f"There is no folder '{tables}'. Name the one with the tables {quoted(plan.keys)}.")
     if not isinstance(tables, (str, Path)) or not Path(tables).is_dir():
         raise DataError(
             f"The plan is for the tables {quoted(plan.keys)}. Give a mapping of frames by these names, or the folder "
@@ -118,12 +120,14 @@ def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, 
     if not all(verdict.holds for verdict in verdicts):
         raise not_proved(verdicts)
     releases: dict[str, WholeRelease] = {}
+    before, released = ([getattr(o, of) for o in done.tables.values()] for of in ("before", "released"))
     for name, outcome in done.tables.items():
         with in_table(name):
             refuse_unanswered(outcome, read[name], done.plan.requirements)
         exact = exact_measures(outcome.plan, outcome.accounts)
         evidence = Evidence(verdicts=(*own[name], *shared), findings=outcome.findings(), of_records=outcome.of_records)
-        release = release_of(outcome, evidence, exact, origins[name])
+        of_others = hidden_in_parts(outcome.plan, lambda: before, lambda: released)
+        release = release_of(outcome, evidence, exact, origins[name], of_others)
         account = replace(
             release.account,
             proved=release.account.proved or bool(done.plan.requirements),

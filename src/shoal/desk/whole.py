@@ -1,6 +1,6 @@
 """A plan carried out on a whole table, judged, and released only if every requirement was proved."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -144,10 +144,14 @@ def refuse_unanswered(done: Outcome, table: Any, further: tuple[PrivacyModel, ..
 
 
 def release_of(
-    done: Outcome, evidence: Evidence, exact: tuple[str, ...], source: Mapping[str, Any] | None
+    done: Outcome,
+    evidence: Evidence,
+    exact: tuple[str, ...],
+    source: Mapping[str, Any] | None,
+    further: Set[str] = frozenset(),
 ) -> WholeRelease:
-    """The release of a plan carried out and judged."""
-    withheld = hidden_cells(done.plan, None if private_steps(done.plan) else done.before, done.released)
+    """The release of a plan carried out and judged; `further`: texts of the plan to withhold beside its own cells."""
+    withheld = hidden_cells(done.plan, None if private_steps(done.plan) else done.before, done.released) | further
     account = account_of(done, evidence, withheld, exact)
     return WholeRelease(
         table=done.finished,

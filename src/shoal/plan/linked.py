@@ -177,7 +177,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         required = tuple(_requirements(sections))
     except InputError as error:
         raise PlanError(in_words(error.mistakes, sections, source), error.mistakes) from None
-    released = sections.get("release_keys", True)
+    released = sections.get("release_keys") is not False
     tables = {name: _table(sections, keys, name, source, folder, released=released) for name in keys}
     _check_shifts(tables)
     files = {name: str(sections["tables"][name]["file"]) for name in keys if sections["tables"][name].get("file")}
@@ -186,7 +186,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         keys=keys,
         files=files,
         requirements=required,
-        suppress_persons=float(sections.get("suppress_persons", 0.0)),
+        suppress_persons=float(sections.get("suppress_persons") or 0.0),
         release_keys=released,
         context=sections.get("for"),
         folder=folder,
@@ -233,7 +233,9 @@ def _keys(tables: Any, mistakes: list[Mistake]) -> dict[str, Key]:
 
 def _of_key(tables: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Iterator[Mistake]:
     parent, place = table.get("parent"), ("tables", name)
-    if parent is not None and parent not in tables:
+    if not isinstance(table.get("columns"), (Mapping, type(None))):
+        yield (*place, "columns"), f"table '{name}': columns must be a mapping, with a role for every column."
+    if parent is not None and parent not in list(tables):
         yield (*place, "parent"), f"table '{name}': {unknown('table', str(parent), tables)}"
     lower = [other for other, described in tables.items() if described.get("parent") == name]
     if table.get("key") is None and (lower or parent is None):
@@ -268,7 +270,7 @@ def _ordered(tables: Mapping[str, Any], root: str, mistakes: list[Mistake]) -> d
 def _requirements(sections: Mapping[str, Any]) -> Iterator[UnitModel]:
     """The requirements on persons. Raises PlanError naming the place of a mistake."""
     context, named = sections.get("for"), set()
-    if context is not None and context not in CONTEXTS:
+    if context is not None and context not in list(CONTEXTS):
         raise _mistake(("for",), unknown("value of for", str(context), list(CONTEXTS)))
     listed = sections.get("requirements") or ()
     if not isinstance(listed, (list, tuple)):

@@ -119,7 +119,7 @@ def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evid
     What is counted by record, such as the records that unchanged columns single out, stands in each table's report.
     """
     accounts = {name: release.account for name, release in tables.items()}
-    first = accounts[plan.root]
+    first, public = accounts[plan.root], _public_requirements(tables)
 
     def every(columns: str) -> tuple[str, ...]:
         return tuple(f"{name}.{column}" for name, account in accounts.items() for column in getattr(account, columns))
@@ -142,7 +142,7 @@ def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evid
             for column in account.columns
         ),
         plan=plan.sections({name: account.plan for name, account in accounts.items()}),
-        requirements=tuple(verdict.requirement for verdict in evidence.verdicts),
+        requirements=tuple(public.get(verdict.requirement, verdict.requirement) for verdict in evidence.verdicts),
         not_released=every("not_released"),
         untouched=(),
         unchanged=(),
@@ -164,6 +164,15 @@ def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evid
         reached=(),
         context="",
     )
+
+
+def _public_requirements(tables: Mapping[str, WholeRelease]) -> dict[str, str]:
+    """The requirements on single tables as the public reads them, by their whole texts."""
+    return {
+        of_table(name, verdict).requirement: f"{name}: {shown}"
+        for name, release in tables.items()
+        for verdict, shown in zip(release.evidence.verdicts, release.account.requirements)
+    }
 
 
 def publish_linked(

@@ -50,7 +50,7 @@ from shoal.table.partition import Partition
 from shoal.table.records import Records
 from shoal.table.schema import UNITS, Column, Schema, in_order_of
 from shoal.table.step_result import StepAccount, StepResult, groups_by_column, last_partition
-from shoal.vocabulary.errors import ParameterError, Refused
+from shoal.vocabulary.errors import DataError, ParameterError, Refused
 from shoal.vocabulary.progress import OnProgress
 
 InBlocks = Callable[[int, PartitionStep, Records], StepResult]
@@ -182,6 +182,8 @@ class Stepped:
         course = concluded(course, self.before, self.ready, self.constraints, self.entropy)
         if numbered is not None:
             course = replace(course, records=numbered(course.records))
+        if not course.records.variables:
+            raise DataError("No column is released, for all are identifiers. Give one another role.")
         rebuilt = self.original.rebuild(course.records).without_metadata()
         rebuilt = rebuilt.with_whole_numbers(fractional) if self.typed else rebuilt
         keys = {v.name: Column(role=v.role) for v in course.records.variables if v.name not in plan.schema.columns}

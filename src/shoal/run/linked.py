@@ -173,7 +173,8 @@ def _shifts(
     for name, original in originals.items():
         for number, step in enumerate(plan.tables[name].steps):
             if isinstance(step.method, ShiftDates):
-                columns, records = step.changes(original.schema), original.records
+                with in_table(name):
+                    columns, records = step.changes(original.schema), original.records
                 persons = links.persons[name][records.rows]
                 dates += [(records[column], persons) for column in columns]
                 steps[name] = number, step, columns
@@ -224,7 +225,10 @@ def _without_failing(
     """
     if not plan.suppress_persons or not plan.requirements:
         return dict(stepped), 0
-    finished = {name: done.outcome() for name, done in stepped.items()}
+    finished = {}
+    for name, done in stepped.items():
+        with in_table(name):
+            finished[name] = done.outcome()
     people = len(finished[plan.root].released)
     dropped = np.zeros(links.sizes[plan.root], dtype=bool)
     while True:
