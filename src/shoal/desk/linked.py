@@ -38,7 +38,7 @@ WHOLE = ("The tables of a plan are held whole.",)
 
 def no_ledger(ledger: Any, after: Any) -> None:
     """Refuse a ledger, which is kept of releases of one table."""
-    if ledger is not None or after is not None:
+    if ledger is not None or after:
         raise ParameterError("A plan for several tables has no ledger. Leave ledger and after out.")
 
 
