@@ -160,6 +160,18 @@ def test_demo(run: Run, tmp_path: Path) -> None:
     assert run("demo", "--out", tmp_path / "demo", "--records", 120)[0] == 0  # a demo may be repeated
 
 
+def test_linked_tables_from_nothing(run: Run, tmp_path: Path) -> None:
+    hospital = tmp_path / "hospital"
+    status, out, _ = run("demo", "--tables", "--out", hospital)
+    assert status == 0
+    command = out.splitlines()[-1].split()
+    assert command[:2] == ["shoal", "protect"]
+    assert run(*command[1:], "--dry-run")[0] == 0
+    assert "parent: stays" in run("init", hospital)[1]
+    status, _, error = run("demo", "--tables", "--out", hospital)
+    assert (status, "is not" in error) == (2, True)
+
+
 @pytest.mark.parametrize("entry", registered(), ids=lambda entry: f"{entry.kind}-{entry.name}")
 def test_a_method_is_shown_with_examples_that_work(run: Run, entry: Any) -> None:
     status, out, _ = run("methods", entry.name)

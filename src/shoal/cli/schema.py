@@ -4,7 +4,6 @@ import json
 
 import click
 
-import shoal
 from shoal.cli.group import cli
 
 
@@ -13,11 +12,14 @@ from shoal.cli.group import cli
 def schema(file: str) -> None:
     """Print the JSON schema of plan files (for editors that complete and check) or of evidence.json.
 
+    That of plan files describes plans for one table and for several linked ones.
+
     \b
     Examples:
       shoal schema > shoal-plan.schema.json
       shoal schema evidence > shoal-evidence.schema.json
     """
+    from shoal.plan.linked_schema import plan_schema
     from shoal.report.evidence import evidence_schema
 
-    click.echo(json.dumps(shoal.Plan.json_schema() if file == "plan" else evidence_schema(), indent=2, default=str))
+    click.echo(json.dumps(plan_schema() if file == "plan" else evidence_schema(), indent=2, default=str))

@@ -26,6 +26,7 @@ import polars as pl
 from annotated_types import Ge
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
+from pydantic_core import PydanticUndefined
 
 from shoal.plan.columns_named import misnamed
 from shoal.plan.context import CONTEXTS, ContextName
@@ -80,9 +81,9 @@ RequirementInPlan = Annotated[
 MeasureInPlan = Annotated[Any, NamedBy(("risk", "utility"), lambda item, _: read_method(item, ("risk", "utility")))]
 
 
-def _empty(kind: Any) -> Any:
-    """A validator that reads an empty section as a missing one."""
-    return BeforeValidator(lambda value: kind() if value is None else value)
+def _empty(kind: Any, schema_of: Any = PydanticUndefined) -> Any:
+    """A validator that reads an empty section as a missing one; `schema_of`: type of which the JSON schema is shown."""
+    return BeforeValidator(lambda value: kind() if value is None else value, json_schema_input_type=schema_of)
 
 
 def _no_section(value: Any) -> Any:
@@ -138,7 +139,9 @@ class Plan:
     steps: Annotated[tuple[StepInPlan, ...], _empty(tuple)] = ()
     requirements: Annotated[tuple[RequirementInPlan, ...], _empty(tuple)] = ()
     measures: Annotated[tuple[MeasureInPlan, ...], _empty(tuple)] = ()
-    edit_rules: Annotated[EditRules, Field(alias="constraints"), _empty(EditRules)] = field(default_factory=EditRules)
+    edit_rules: Annotated[EditRules, Field(alias="constraints"), _empty(EditRules, EditRules | list[str])] = field(
+        default_factory=EditRules
+    )
     about: Annotated[About, Field(alias="release"), _empty(About)] = field(default_factory=About)
     publish: tuple[str, ...] | Literal["exact"] = ()
     accept: Annotated[tuple[str, ...], _empty(tuple)] = ()

@@ -5,6 +5,7 @@ import polars as pl
 
 from shoal.table.examples import CHAPTER, LEAVES, example
 from shoal.vocabulary.errors import ParameterError
+from shoal.vocabulary.registry import Spec
 
 STAYS, SHARES = (1, 2, 3, 4, 7), (0.62, 0.2, 0.1, 0.06, 0.02)
 """Numbers of stays of a patient, and how often they occur."""
@@ -14,6 +15,44 @@ TESTS = {"haemoglobin": (13.0, 1.4), "creatinine": (1.0, 0.2), "glucose": (110.0
 
 DEADLY = 0.04
 """Share of the patients whose last stay ends with their death."""
+
+KNOWN: Spec = {"role": "quasi-identifier", "level": "nominal"}
+
+TABLES_PLAN: Spec = {
+    "tables": {
+        "patients": {
+            "key": "patient",
+            "columns": {
+                "household": "identifier",
+                "sex": KNOWN,
+                "area": KNOWN,
+                "born": "quasi-identifier",
+                "died": "identifier",
+            },
+            "steps": [
+                {"mask": "recode", "columns": ["born"], "cuts": [1945, 1975]},
+                {"mask": "recode", "columns": ["area"], "prefix": 3},
+            ],
+        },
+        "stays": {
+            "key": "stay",
+            "parent": "patients",
+            "columns": {"admission": "quasi-identifier", "discharge": "identifier", "diagnosis": "confidential"},
+            "steps": [
+                {"mask": "truncate-records", "most": 1},
+                {"mask": "recode", "columns": ["admission"], "period": "quarter"},
+            ],
+        },
+        "labs": {
+            "parent": "stays",
+            "columns": {"taken": "identifier", "test": "confidential", "value": "confidential"},
+            "steps": [{"mask": "truncate-records", "most": 1}],
+        },
+    },
+    "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    "suppress_persons": 0.2,
+}
+"""A plan for the example of 1,000 patients or more: 5-anonymity of patients by all that is known of them."""
 
 
 def example_tables(n: int = 1000, seed: int = 0) -> dict[str, pl.DataFrame]:

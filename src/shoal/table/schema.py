@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from annotated_types import Ge, Gt, Le
-from pydantic import BaseModel, ConfigDict, RootModel, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    RootModel,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.hierarchy_forms import check_in_plan, hierarchy_of, of_numbers, of_values
@@ -93,11 +102,6 @@ class Column(BaseModel):
     decimals: Annotated[int, Ge(0), Le(15)] | None = None
     label: Annotated[str | None, ForReaders()] = None
     release_key: bool = True
-
-    @model_validator(mode="before")
-    @classmethod
-    def _role_alone(cls, value: Any) -> Any:
-        return {"role": value} if isinstance(value, str) else value
 
     @field_validator("order")
     @classmethod
@@ -187,7 +191,14 @@ def default_unit(names: Callable[[str], Sequence[str]]) -> str:
     return next((unit for unit in reversed(UNITS) if names(unit)), "record")
 
 
-class Schema(RootModel[dict[str, Column]]):
+def _role_alone(value: Any) -> Any:
+    return {"role": value} if isinstance(value, str) else value
+
+
+ColumnOrRole = Annotated[Column, BeforeValidator(_role_alone, json_schema_input_type=Column | Role)]
+
+
+class Schema(RootModel[dict[str, ColumnOrRole]]):
     """The columns of a table by name, each with a role; `*` describes all columns that are not named."""
 
     model_config = ConfigDict(frozen=True)

@@ -1,0 +1,71 @@
+"""The JSON schema of plan files, for one table or for several linked ones."""
+
+from typing import Any
+
+from pydantic.json_schema import JsonSchemaValue
+
+from shoal.plan.linked import FOR_ALL, NAME, OF_TABLE
+from shoal.plan.model import Plan
+from shoal.privacy.of_units import UnitModel
+from shoal.vocabulary.registry import registered
+
+MEANINGS: dict[str, str] = {
+    "file": "File of the table, in the folder that is protected.",
+    "key": "Column with a value of its own in each row.",
+    "parent": "Table above; the table of persons has none.",
+    "link": "Column with the key of the table above, if it has another name here.",
+}
+"""Descriptions of the keys that link a table."""
+
+
+def plan_schema() -> JsonSchemaValue:
+    """The JSON schema of any plan file: what stands below a table's name is described as in a plan for one table."""
+    one = Plan.json_schema()
+    dialect, definitions = one.pop("$schema"), one.pop("$defs")
+    definitions |= {"OneTable": one, "SeveralTables": _several(one), "TableOfSeveral": _table(one)}
+    return {
+        "$schema": dialect,
+        "title": one["title"],
+        "anyOf": [{"$ref": "#/$defs/OneTable"}, {"$ref": "#/$defs/SeveralTables"}],
+        "$defs": definitions,
+    }
+
+
+def _several(one: JsonSchemaValue) -> JsonSchemaValue:
+    """The sections of a plan for several tables."""
+    tables = {"$ref": "#/$defs/TableOfSeveral"}
+    names = {"pattern": f"^{NAME.pattern}$"}
+    properties = {
+        "tables": {"type": "object", "minProperties": 1, "propertyNames": names, "additionalProperties": tables},
+        "requirements": {"type": "array", "items": _of_persons(one)},
+        "suppress_persons": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
+        "release_keys": {"type": "boolean", "default": True},
+        **{section: one["properties"][section] for section in FOR_ALL},
+    }
+    return _closed("shoal plan for several tables", properties, "tables")
+
+
+def _table(one: JsonSchemaValue) -> JsonSchemaValue:
+    """The sections and the links of one of several tables."""
+    links = {key: {"type": "string", "description": meaning} for key, meaning in MEANINGS.items()}
+    return _closed("table", links | {section: one["properties"][section] for section in OF_TABLE})
+
+
+def _of_persons(one: JsonSchemaValue) -> JsonSchemaValue:
+    """The requirements that are judged over all tables, as a plan for one table describes them."""
+    described = one["properties"]["requirements"]["items"]["anyOf"]
+    models = next(
+        of["discriminator"] for of in described if of.get("discriminator", {}).get("propertyName") == "privacy"
+    )
+    names = [entry.name for entry in registered("privacy") if issubclass(entry.cls, UnitModel)]
+    return {"anyOf": [*({"$ref": models["mapping"][name]} for name in names), {"enum": names}]}
+
+
+def _closed(title: str, properties: dict[str, Any], *required: str) -> JsonSchemaValue:
+    return {
+        "type": "object",
+        "title": title,
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
