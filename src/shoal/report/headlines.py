@@ -165,11 +165,15 @@ def _main_risk(content: EvidenceFile) -> Headline:
     measure = main_measure(content, "risk")
     if measure is None:
         why = "no measure of risk has a figure to show here" if content["measures"] else _unmeasured(content)
-        return Headline(label="Measured risk", value="none", note=why)
+        return Headline(label="Measured risk", value=_nothing(content), note=why)
     limit, kept = _limit_of(content, measure)
     return Headline(
         label="Measured risk", value=in_unit(measure["value"], measure), note=_words(measure), limit=limit, kept=kept
     )
+
+
+def _nothing(content: EvidenceFile) -> str:
+    return "by table" if "tables" in content else "none"
 
 
 def _unmeasured(content: EvidenceFile) -> str:
@@ -207,7 +211,7 @@ def _main_loss(content: EvidenceFile) -> Headline:
         hidden = any(m["kind"] == "utility" and not m["reason"] for m in content["measures"])
         why = "for the private report only" if hidden else "no measure of loss has a figure"
         why = why if content["measures"] else _unmeasured(content)
-        return Headline(label="Loss", value="not shown" if hidden else "none", note=why)
+        return Headline(label="Loss", value="not shown" if hidden else _nothing(content), note=why)
     limit, kept = _limit_of(content, measure)
     return Headline(
         label=measure["title"] if counts_kept(measure) else "Loss",
