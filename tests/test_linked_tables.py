@@ -159,6 +159,17 @@ def test_reports_show_persons_and_records(tmp_path: Path) -> None:
     page = (tmp_path / "out/release/report.html").read_text()
     assert "each of 4 persons in 10 records is alike with at least 1 other" in page
     assert "4 persons in &#39;patients&#39;" in page
+    assert [page.count(f'<a href="{name}/report.html">') for name in tables()] == [1, 1, 1]
+    assert "measured in each table, in its own report" in page
+    assert "what is refused is not measured" not in page
+    for folder in ("release", "private"):
+        shown = json.loads((tmp_path / "out" / folder / "evidence.json").read_text())["tables"]
+        assert [(one["name"], one["persons"], one["records"]) for one in shown] == [
+            ("patients", 4, 4),
+            ("stays", 2, 4),
+            ("drugs", 2, 2),
+        ]
+        assert [one["left as they came"] for one in shown] == [["sex"], ["ward", "illness"], ["drug"]]
     assert "each of 4 persons in 10 records" in (tmp_path / "out/release/drugs/report.html").read_text()
 
 

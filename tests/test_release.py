@@ -177,7 +177,8 @@ def test_the_evidence_obeys_its_schema_and_shows_what_the_page_shows(tmp_path: P
     schema = evidence_schema()
     assert set(evidence) == set(schema["required"])
     assert set(schema["required"]) <= set(evidence)
-    assert set(schema["properties"]) - set(evidence) == {"approval", "accepted"}  # if somebody approved or accepted
+    beyond = {"approval", "accepted", "tables"}  # if somebody approved or accepted, and of several tables
+    assert set(schema["properties"]) - set(evidence) == beyond
     assert schema["additionalProperties"] is False
     assert evidence["records"] == len(people())
     assert [column["name"] for column in evidence["columns"]] == ["age", "income", "illness"]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.judges.evidence import Evidence, Verdict
@@ -31,6 +32,8 @@ from shoal.release.publish import (
 )
 from shoal.release.refusal import require
 from shoal.release.value import Account, Release, WholeRelease
+from shoal.report.became import counts_kept
+from shoal.report.evidence import EvidenceFile, TableOfSeveral
 from shoal.run.linked import links_of
 from shoal.run.over_tables import NO_LAWS, OverTables, judged_over_tables
 from shoal.table.files.atomic import atomic_directory
@@ -199,6 +202,7 @@ def publish_linked(
         public.mkdir()
         private.mkdir(mode=0o700)
         files: dict[str, str] = {}
+        shown: dict[Path, list[TableOfSeveral]] = {public: [], private: []}
         read: dict[str, tuple[Table, TablePair]] = {}
         for name, of in release.tables.items():
             check_as_proved(of)
@@ -207,18 +211,27 @@ def publish_linked(
             own = None if labels is None else labels.get(name)
             read[name] = write_public(of, public / name, own, None, data=str(public / name))
             write_private(of, private / name, None, own)
-            files |= _written(public / name)
+            for folder, tables in shown.items():
+                tables.append(_shown(release, name, read_evidence(folder / name / "evidence.json")))
+            files |= read_evidence(public / name / "evidence.json")["sha256"]
         _prove_files(release, read)
-        write_evidence(public_evidence(release, files=files), public)
-        write_evidence(private_evidence(release), private)
+        write_evidence({**public_evidence(release, files=files), "tables": shown[public]}, public)
+        write_evidence({**private_evidence(release), "tables": shown[private]}, private)
         write_record(release.record, temporary)
         check_free(target, overwrite=overwrite)
     return target
 
 
-def _written(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files of one table, by name."""
-    return read_evidence(folder / "evidence.json")["sha256"]
+def _shown(release: LinkedRelease, name: str, content: EvidenceFile) -> TableOfSeveral:
+    """A table in the evidence of all, from its own evidence."""
+    private, numbers = content["private"], release.links.persons[name]
+    return {
+        "name": name,
+        "persons": len(np.unique(numbers)) if release.plan.release_keys else None,
+        "records": content["records"],
+        "left as they came": private["released unchanged"] if private else content["left as they came"],
+        "kept": next((m for m in content["measures"] if m["kind"] == "utility" and counts_kept(m)), None),
+    }
 
 
 def _prove_files(release: LinkedRelease, read: Mapping[str, tuple[Table, TablePair]]) -> None:

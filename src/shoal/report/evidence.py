@@ -290,6 +290,13 @@ class Comparable(TypedDict):
     columns: list[ReleasedColumn]
 
 
+TableOfSeveral = TypedDict(
+    "TableOfSeveral",
+    {"name": str, "persons": int | None, "records": int, "left as they came": list[str], "kept": Figure | None},
+)
+"""One of several linked tables: its persons (null where no key tells them), and the information kept of it."""
+
+
 EvidenceFile = TypedDict(
     "EvidenceFile",
     {
@@ -320,6 +327,7 @@ EvidenceFile = TypedDict(
         "private": Private | None,
         "approval": NotRequired[Approval],
         "accepted": NotRequired[list[str]],
+        "tables": NotRequired[list[TableOfSeveral]],
     },
 )
 with_config(CLOSED)(EvidenceFile)

@@ -164,12 +164,21 @@ def _main_risk(content: EvidenceFile) -> Headline:
         return proved
     measure = main_measure(content, "risk")
     if measure is None:
-        why = "no measure of risk has a figure to show here" if content["measures"] else NOT_JUDGED
-        return Headline(label="Measured risk", value="none", note=why)
+        why = "no measure of risk has a figure to show here" if content["measures"] else _unmeasured(content)
+        return Headline(label="Measured risk", value=_nothing(content), note=why)
     limit, kept = _limit_of(content, measure)
     return Headline(
         label="Measured risk", value=in_unit(measure["value"], measure), note=_words(measure), limit=limit, kept=kept
     )
+
+
+def _nothing(content: EvidenceFile) -> str:
+    return "by table" if "tables" in content else "none"
+
+
+def _unmeasured(content: EvidenceFile) -> str:
+    """The reason why a release, or what was refused, has no measures."""
+    return "measured in each table, in its own report" if "tables" in content else NOT_JUDGED
 
 
 def _cells(content: EvidenceFile) -> Headline:
@@ -187,7 +196,8 @@ def _cells(content: EvidenceFile) -> Headline:
         blanked = sum(max(missing - before["missing"], 0) for missing, before in compared)
         note = f"{figure(blanked) if blanked else 'none'} of {figure(cells)} blanked"
         return Headline(label="Cells changed", value=share(changed), note=note)
-    same = len(content["left as they came"])
+    of_tables = (name for table in content.get("tables", ()) for name in table["left as they came"])
+    same = len([*content["left as they came"], *of_tables])
     as_came = f"{counted(same, 'column')} left as {'it' if same == 1 else 'they'} came"
     note = f"{figure(blank)} of {figure(cells)} cells; {as_came}"
     return Headline(label="Cells empty", value=share(blank / cells) if cells else "none", note=note)
@@ -200,8 +210,8 @@ def _main_loss(content: EvidenceFile) -> Headline:
     if measure is None:
         hidden = any(m["kind"] == "utility" and not m["reason"] for m in content["measures"])
         why = "for the private report only" if hidden else "no measure of loss has a figure"
-        why = why if content["measures"] else NOT_JUDGED
-        return Headline(label="Loss", value="not shown" if hidden else "none", note=why)
+        why = why if content["measures"] else _unmeasured(content)
+        return Headline(label="Loss", value="not shown" if hidden else _nothing(content), note=why)
     limit, kept = _limit_of(content, measure)
     return Headline(
         label=measure["title"] if counts_kept(measure) else "Loss",
