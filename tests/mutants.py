@@ -73,6 +73,7 @@ ELSEWHERE = {"proof": "parts", "run/parts": "parts", "table/parts": "parts"}
 USERS = {
     "judges/class_table.py": ["privacy/test_class_by_class.py", "parts/test_audit.py"],
     "privacy/of_units.py": ["privacy/test_of_persons.py"],
+    "proof/bounded.py": ["table/test_narrowed_ranges.py"],
     "proof/in_parts.py": ["parts/test_audit.py", "parts/test_counts.py"],
     "proof/repeated_in_parts.py": ["test_persons.py"],
     "release/review.py": ["cli/test_review.py"],

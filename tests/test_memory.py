@@ -34,7 +34,7 @@ def test_memory_that_runs_out(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    pl.DataFrame({"a": range(12), "b": range(12)}).write_csv(tmp_path / "in.csv")
+    pl.DataFrame({"a": range(12), "b": [7, 1, 9, 4, 0, 11, 3, 8, 2, 10, 6, 5]}).write_csv(tmp_path / "in.csv")
     (tmp_path / "plan.yaml").write_text(PLAN)
     words = ["shoal", "--quiet", "protect", "in.csv", "--plan", "plan.yaml", "--out", "out", "--overwrite"]
     monkeypatch.setattr("sys.argv", words)
