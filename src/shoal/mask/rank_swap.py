@@ -12,6 +12,9 @@ from shoal.mask.base import Mask
 from shoal.table.prelude import Generator, Longs, Progress, Records, StepResult, Variable, seed_of, tracked
 from shoal.vocabulary.prelude import Count, Facts, Gt, Le, ParameterError, Setting, method
 
+USUAL = 0.1
+"""Value of p where neither it nor a correlation is given."""
+
 LOSS_PER_SQUARE = 2.4
 """Loss of a column's rank correlation with its original, in p^2, at most: 6 times 0.4, as in the notes below."""
 
@@ -27,7 +30,8 @@ class RankSwap(Mask):
     Parameters
     ----------
     p
-        Largest difference of two swapped ranks, as a fraction of the number of ranked values.
+        Largest difference of two swapped ranks, as a fraction of the number of ranked values; 0.1 if neither it nor a
+        correlation is given.
     correlation
         Instead of p: the rank correlation of two swapped columns is to be at least this share of what it was, on
         average (R0 in Moore's paper and in sdcMicro). To bound how far means of subsets move (K0), require
@@ -53,15 +57,15 @@ class RankSwap(Mask):
     correlation: Annotated[Annotated[float, Gt(0), Lt(1)] | None, Setting()] = None
 
     def __post_init__(self) -> None:
-        if (self.p is None) == (self.correlation is None):
-            raise ParameterError("rank-swap needs one of the parameters 'p' and 'correlation'; give exactly one.")
+        if self.p is not None and self.correlation is not None:
+            raise ParameterError("rank-swap takes only one of the parameters 'p' and 'correlation'. Leave one out.")
 
     @property
     def reach(self) -> float:
         """The largest difference of two swapped ranks, as a fraction of the number of ranked values."""
-        if self.p is not None:
-            return self.p
-        return min(sqrt((1 - sqrt(self.correlation or 1.0)) / LOSS_PER_SQUARE), 1.0)
+        if self.correlation is not None:
+            return min(sqrt((1 - sqrt(self.correlation)) / LOSS_PER_SQUARE), 1.0)
+        return USUAL if self.p is None else self.p
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         for name in columns:
@@ -91,7 +95,8 @@ class RankSwap(Mask):
         if window < 1:
             raise ParameterError(
                 f"rank-swap: p times the number of values must be at least 1; column '{name}' has {n:,} "
-                f"values to rank and p is {self.reach:.4g}. Raise p{', or lower correlation' * (self.p is None)}."
+                f"values to rank and p is {self.reach:.4g}. "
+                f"{'Raise p' if self.correlation is None else 'Lower correlation'}."
             )
         return RankPairing(n, window, seed_of(rng))
 

@@ -16,7 +16,6 @@ from shoal.plan.sections import Output
 from shoal.plan.steps import MaskStep, PartitionStep
 from shoal.studio.arguments import Answer
 from shoal.table.schema import LEVELS, ROLES, Column, Missing
-from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.parameters import ColumnName, Columns, Holds, KeyFile, Method, Secret, TablePath, holds
 from shoal.vocabulary.registry import KIND_NAMES, KINDS, Entry, docstring_sections, registered, spec_of
 
@@ -91,19 +90,7 @@ def _described(entry: Entry) -> Answer:
         "help": "\n\n".join(part for part in (_words(rest), _words(notes.partition("---\n")[2])) if part),
         "fields": [*inputs, *_of_step(entry.kind)],
         "roles": list(getattr(entry.cls, "default_roles", ())),
-        "start": _start(entry),
     }
-
-
-def _start(entry: Entry) -> Answer:
-    """Values with which a method begins that needs one of several parameters: those of its example."""
-    if MISSING in entry.parameters.values():
-        return {}
-    try:
-        entry.cls()
-    except ParameterError:
-        return {name: value for name, value in entry.example.items() if isinstance(value, (int, float, str))}
-    return {}
 
 
 def _of_step(kind: str) -> list[Answer]:

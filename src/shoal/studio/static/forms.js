@@ -160,7 +160,7 @@ export function MethodForm({ kind, place, value }) {
 
 // What a method needs before anything can be said of it: a first guess for every needed field.
 export function first(method) {
-  const spec = { [method.kind]: method.name, ...method.start };
+  const spec = { [method.kind]: method.name };
   for (const f of method.fields.filter((one) => one.required)) {
     const least = f.minimum ?? f.exclusiveMinimum ?? 0;
     if (f.name === 'k') spec.k = 5;
