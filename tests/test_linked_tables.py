@@ -63,7 +63,7 @@ def test_profiles_by_hand() -> None:
     assert (whole.holds, whole.achieved) == (False, 1)
     assert whole.requirement == "2-anonymity of persons, all records known, over 'patients', 'stays', 'drugs'"
     assert whole.sentence == (
-        "For who knows all of their records, 1 of 5 persons in 13 records is alike with no other; 1 stands alone."
+        "To anyone who knows all of their records, 1 of 5 persons in 13 records is alike with no other; 1 stands alone."
     )
     one = verdict({**K2, "knowing": "one record"})
     assert (one.holds, one.achieved) == (True, 2), "f: three; f, a: three; f, b: two; f, b, p: two"
@@ -244,7 +244,9 @@ def test_a_blank_of_one_table_that_another_gives_back() -> None:
     }
     filled = shoal.audit({"patients": patients, "stays": stays}, described).verdicts[0]
     assert not filled.holds
-    assert filled.sentence.startswith("With cells filled in that the tables give away together: For who knows all")
+    assert filled.sentence.startswith(
+        "With cells filled in that the tables give away together: To anyone who knows all"
+    )
     outside = stays.with_columns(ward=pl.lit("any"))
     assert shoal.audit({"patients": patients, "stays": outside}, described).verdicts[0].holds
 

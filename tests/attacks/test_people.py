@@ -95,7 +95,7 @@ def test_visits_of_patients(patients: int, records: int, tmp_path: Path) -> None
     assert "patient" not in data.columns and joined(data, own, "one record") >= 5
 
     with_key = {**plan, "columns": columns(key=True), "steps": [groups]}
-    assert "For who knows all of their records" in refused(table, with_key)
+    assert "To anyone who knows all of their records" in refused(table, with_key)
     wide = {**groups, "k": 40}
     for knowing in ("all records", 2):
         required = {**asked, "knowing": knowing}
@@ -143,7 +143,7 @@ def test_a_column_that_tells_persons_apart_is_as_good_as_a_key() -> None:
         "requirements": [{"privacy": "k-anonymity", "k": 5}],
         "accept": ["ward"],
     }
-    assert "For who knows all of their records" in refused(table, plan)
+    assert "To anyone who knows all of their records" in refused(table, plan)
     one = {**plan, "requirements": [{"privacy": "k-anonymity", "k": 5, "knowing": "one record"}]}
     assert "but 'ward' is released and tells" in shoal.protect(table, one, seed=1).evidence.lines()[1]
 

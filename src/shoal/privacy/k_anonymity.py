@@ -228,7 +228,7 @@ def _of_persons(persons: PersonsInMemory, total: int, few: int, alone: int, smal
         return "The table has no records, so no one can be singled out."
     among = f"{plural(total, persons.unit)} in {plural(len(persons.pair.released), 'record')}"
     if not few:
-        return f"For who knows {what}, each of {among} is alike with at least {plural(smallest - 1, 'other')}."
+        return f"To anyone who knows {what}, each of {among} is alike with at least {plural(smallest - 1, 'other')}."
     others = "no other" if k == 2 else f"fewer than {k - 1:,} others"
     stand = f"{alone:,} {'stands' if alone == 1 else 'stand'} alone"
-    return f"For who knows {what}, {few:,} of {among} {'is' if few == 1 else 'are'} alike with {others}; {stand}."
+    return f"To anyone who knows {what}, {few:,} of {among} {'is' if few == 1 else 'are'} alike with {others}; {stand}."

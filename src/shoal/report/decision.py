@@ -115,7 +115,8 @@ def _judged(
         promised = ("Promised", [*of_records, f"{'; '.join(clauses)}."])
         gaps = [*_not_attacked(content), *_highest(content, [])]
         return "open", "Nothing was promised", [promised, *beside, ("To decide", [gap.sentence for gap in gaps])]
-    proved = f"{'; '.join(_named(content, verdict) for verdict in limits)}, on the table as it is written."
+    written = "on the tables as they are written" if content.get("tables") else "on the table as it is written"
+    proved = f"{'; '.join(_named(content, verdict) for verdict in limits)}, {written}."
     promised = ("Promised and proved", [*of_records, proved, *of_context])
     gaps = list(_not_judged(content))
     if not gaps:
