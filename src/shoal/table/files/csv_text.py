@@ -20,7 +20,6 @@ from shoal.vocabulary.errors import DataError, FileError, plural, quoted, refuse
 DELIMITERS = ",;\t|"
 NOT_IN_WINDOWS_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d\x00")
 MISSING_AMONG_NUMBERS = ("NA", "NaN", "nan", "NULL", "null", ".")
-WHOLE = r"^[+-]?\d+$"
 WRITTEN_CODE = r"^[+-]?0\d"
 """Start of a code: numbers have no leading zero, so a column with one holds codes."""
 TOO_LONG = r"^[+-]?\d{19,}$"
