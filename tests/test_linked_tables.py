@@ -373,6 +373,12 @@ def test_a_section_without_content_is_left_out() -> None:
     assert (empty.suppress_persons, empty.release_keys) == (0.0, True)
 
 
+def test_keys_that_are_not_released_stay_so_in_a_written_plan() -> None:
+    written = LinkedPlan.of(plan(release_keys=False))
+    assert not LinkedPlan.of(written.as_mapping()).release_keys
+    assert "release_keys: false" in written.as_yaml()
+
+
 def test_context_and_yaml_give_the_same_plan(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(LinkedPlan.of(plan(K2, {"privacy": "l-diversity", "l": 2})).as_yaml())
     read = LinkedPlan.of(tmp_path / "plan.yaml")
