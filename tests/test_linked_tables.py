@@ -154,6 +154,23 @@ def test_whoever_stands_alone_is_left_out_of_all_tables(tmp_path: Path) -> None:
     assert {name: frame.rows() for name, frame in again.to_frames().items()} == {n: t.rows() for n, t in read.items()}
 
 
+@pytest.mark.usefixtures("without_pages")
+def test_the_public_is_not_told_how_many_records_whoever_was_left_out_had(tmp_path: Path) -> None:
+    """Fay is left out, and all who stay are the same: by no file can a Fay of ninety stays be told from one of one."""
+    shown = []
+    for visits in (1, 90):
+        given = tables()
+        given["patients"] = pl.concat([given["patients"], pl.DataFrame({"patient": ["Fay"], "sex": ["m"]})])
+        stays = [{"stay": 20 + n, "patient": "Fay", "ward": "b", "illness": "y"} for n in range(visits)]
+        given["stays"] = pl.concat([given["stays"], pl.DataFrame(stays)])
+        out = tmp_path / str(visits)
+        shoal.protect(given, plan(suppress_persons=0.5), out, seed=1)
+        contents = [json.loads(path.read_text()) for path in sorted((out / "release").rglob("*.json"))]
+        shown.append([{**content, "sha256": ""} for content in contents])
+    assert shown[0] == shown[1]
+    assert "left out, since a person may have any number of its records" in json.dumps(shown)
+
+
 def test_reports_show_persons_and_records(tmp_path: Path) -> None:
     shoal.publish(shoal.protect(tables(), plan(suppress_persons=0.2), seed=1), tmp_path / "out")
     page = (tmp_path / "out/release/report.html").read_text()
