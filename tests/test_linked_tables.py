@@ -504,6 +504,15 @@ def test_a_table_without_a_released_column_is_refused() -> None:
         shoal.protect(tables(), plan(tables=of_all, release_keys=False, suppress_persons=1))
 
 
+def test_a_table_of_no_records_is_named_with_what_to_do() -> None:
+    given = {**tables(), "drugs": tables()["drugs"][:0]}
+    with pytest.raises(DataError) as error:
+        shoal.protect(given, plan(), seed=1)
+    assert str(error.value) == (
+        "Tables 'drugs' have no records, and a release needs one of each table. Take them out of the plan."
+    )
+
+
 def test_a_cell_that_is_missing_is_of_a_table() -> None:
     day = pl.Series([date(2020, 1, 1), None])
     given = {**tables(), "drugs": tables()["drugs"].with_columns(day=day, drug=pl.lit(None, pl.String))}
