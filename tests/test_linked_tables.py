@@ -154,6 +154,23 @@ def test_whoever_stands_alone_is_left_out_of_all_tables(tmp_path: Path) -> None:
     assert {name: frame.rows() for name, frame in again.to_frames().items()} == {n: t.rows() for n, t in read.items()}
 
 
+@pytest.mark.usefixtures("without_pages")
+def test_the_public_is_not_told_how_many_records_whoever_was_left_out_had(tmp_path: Path) -> None:
+    """Fay is left out, and all who stay are the same: by no file can a Fay of ninety stays be told from one of one."""
+    shown = []
+    for visits in (1, 90):
+        given = tables()
+        given["patients"] = pl.concat([given["patients"], pl.DataFrame({"patient": ["Fay"], "sex": ["m"]})])
+        stays = [{"stay": 20 + n, "patient": "Fay", "ward": "b", "illness": "y"} for n in range(visits)]
+        given["stays"] = pl.concat([given["stays"], pl.DataFrame(stays)])
+        out = tmp_path / str(visits)
+        shoal.protect(given, plan(suppress_persons=0.5), out, seed=1)
+        contents = [json.loads(path.read_text()) for path in sorted((out / "release").rglob("*.json"))]
+        shown.append([{**content, "sha256": ""} for content in contents])
+    assert shown[0] == shown[1]
+    assert "left out, since a person may have any number of its records" in json.dumps(shown)
+
+
 def test_reports_show_persons_and_records(tmp_path: Path) -> None:
     shoal.publish(shoal.protect(tables(), plan(suppress_persons=0.2), seed=1), tmp_path / "out")
     page = (tmp_path / "out/release/report.html").read_text()
@@ -373,6 +390,12 @@ def test_a_section_without_content_is_left_out() -> None:
     assert (empty.suppress_persons, empty.release_keys) == (0.0, True)
 
 
+def test_keys_that_are_not_released_stay_so_in_a_written_plan() -> None:
+    written = LinkedPlan.of(plan(release_keys=False))
+    assert not LinkedPlan.of(written.as_mapping()).release_keys
+    assert "release_keys: false" in written.as_yaml()
+
+
 def test_context_and_yaml_give_the_same_plan(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(LinkedPlan.of(plan(K2, {"privacy": "l-diversity", "l": 2})).as_yaml())
     read = LinkedPlan.of(tmp_path / "plan.yaml")
@@ -479,6 +502,15 @@ def test_a_table_without_a_released_column_is_refused() -> None:
     of_all = {"patients": PATIENTS, "stays": STAYS, "drugs": {**DRUGS, "columns": {"drug": "identifier"}}}
     with pytest.raises(DataError, match="Table 'drugs': No column is released, for all are identifiers"):
         shoal.protect(tables(), plan(tables=of_all, release_keys=False, suppress_persons=1))
+
+
+def test_a_table_of_no_records_is_named_with_what_to_do() -> None:
+    given = {**tables(), "drugs": tables()["drugs"][:0]}
+    with pytest.raises(DataError) as error:
+        shoal.protect(given, plan(), seed=1)
+    assert str(error.value) == (
+        "Tables 'drugs' have no records, and a release needs one of each table. Take them out of the plan."
+    )
 
 
 def test_a_cell_that_is_missing_is_of_a_table() -> None:

@@ -166,6 +166,33 @@ def test_a_pseudonym_that_is_released_is_counted(tmp_path: Path) -> None:
     assert not shoal.audit(merged, described).verdicts[0].holds
 
 
+def test_bands_do_not_tell_that_somebody_with_many_records_was_left_out(tmp_path: Path) -> None:
+    """The same records are released without Eve and with her ninety, which no requirement lets stay."""
+    of_persons = {"privacy": "k-anonymity", "k": 2, "unit": "person", "knowing": "all records"}
+    described = {
+        "columns": {
+            "person": "person",
+            "sex": {"role": "quasi-identifier", "level": "nominal"},
+            "pay": {"role": "confidential", "level": "continuous"},
+        },
+        "steps": [{"mask": "suppress-records", "k": 2, "requirements": [of_persons], "limit": 1}],
+        "requirements": [of_persons],
+        "accept": ["pay"],
+    }
+    shown = []
+    for n in (0, 90):
+        persons = [f"p{i}" for i in [*range(60)] * 2] + ["Eve"] * n
+        cells = {"person": persons, "sex": ["f", "m"] * 60 + ["x"] * n, "pay": [i % 40 for i in range(120 + n)]}
+        out = shoal.protect(pl.DataFrame(cells), described, seed=1).write(tmp_path / str(n))
+        shown.append(json.loads((out / "release" / "evidence.json").read_text()))
+    assert shown[0] == shown[1]
+    (repeated,) = shown[0]["of records"]
+    assert repeated["sentence"] == (
+        "Requirements count persons, measured risks count records: 60 records repeat a person."
+    )
+    assert '"at most"' not in json.dumps(shown[0])
+
+
 def test_part_by_part_records_are_counted_and_it_is_said(tmp_path: Path) -> None:
     table = visits()
     table.write_parquet(tmp_path / "visits.parquet")

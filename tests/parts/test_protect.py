@@ -161,6 +161,15 @@ def test_one_csv_is_written_and_proved_as_read_back(table, folder_of, plan, tmp_
     assert sizes(out, "x", "y", "sex")[0] >= 4
 
 
+def test_a_missing_cell_of_a_sole_column_is_no_blank_line(folder_of, tmp_path):
+    sole = {"role": "quasi-identifier", "level": "nominal", "missing": "keep"}
+    plan = {"columns": {"a": sole}, "requirements": [{"privacy": "k-anonymity", "k": 5}], "output": {"format": "csv"}}
+    frame = pl.DataFrame({"a": ["x", None] * 30})
+    protect(folder_of(frame), {**plan, "exact": False}, tmp_path / "out", seed=SEED, workers=1)
+    assert "" not in (tmp_path / "out/release/data.csv").read_text().splitlines()
+    assert shoal.audit(tmp_path / "out/release/data.csv", plan, workers=1).verdicts[0].achieved == 30
+
+
 @pytest.mark.usefixtures("small_blocks")
 def test_missing_values_are_treated_as_in_memory(table, folder_of, plan, tmp_path):
     frame = table(900).with_columns(

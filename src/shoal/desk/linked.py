@@ -132,6 +132,7 @@ def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, 
             release.account,
             proved=release.account.proved or bool(done.plan.requirements),
             not_released=tuple(column for column in release.account.not_released if column in done.columns[name]),
+            several_records=name != done.plan.root,
         )
         releases[name] = replace(release, account=account)
     cautions = tuple(_cautions(done.plan, {name: outcome.pair for name, outcome in done.tables.items()}))

@@ -80,8 +80,8 @@ class RepeatedIdentifier:
     groups: int | None = None
     few: int | None = None
     k: int = 2  # Fewest values that classes are required to hold; 2 if nothing is required
-    # Records of the original whose value an earlier record has; None where the original is not at hand. One record more
-    # or less changes it by 1 at most
+    # Records whose value an earlier record has: of the original, where one record more or less changes it by 1 at most,
+    # or, for persons, of the release; None where that is not at hand
     further: int | None = None
     persons: bool = False  # True if the column has the role person, so that requirements can count its values
 
@@ -105,16 +105,23 @@ class RepeatedIdentifier:
         return "" if self.persons else " Give it the role person if it numbers persons: promises then count them."
 
     def public_sentence(self, promises: Sequence[str]) -> str:
-        """Publishable sentence: a bound that no single record of the original moves; empty without one."""
-        if self.further is None:
+        """Publishable sentence; empty if there is none.
+
+        It has a bound that no single record of the original moves. A person may have many, so for persons it has the
+        number of the release.
+        """
+        if not self.further:
             return ""
-        bound = Figure(value=float(self.further), unit="records", influence=1, better="higher").public()
-        if not isinstance(bound, Band):
-            return ""
+        if self.persons:
+            repeat = f"{plural(self.further, 'record')} {'repeats' if self.further == 1 else 'repeat'} a person"
+        else:
+            bound = Figure(value=float(self.further), unit="records", influence=1, better="higher").public()
+            if not isinstance(bound, Band):
+                return ""
+            repeat = f"{bound} of the original repeat one"
         if self.persons and not promises:
-            return f"Requirements count persons, measured risks count records: {bound} of the original repeat a person."
-        promised = _promised(promises)
-        return f"{promised} of records, not of values of '{self.identifier}': {bound} of the original repeat one."
+            return f"Requirements count persons, measured risks count records: {repeat}."
+        return f"{_promised(promises)} of records, not of values of '{self.identifier}': {repeat}."
 
     def private_form(self, promises: Sequence[str]) -> OfRecords:
         """All figures, JSON-able."""
@@ -190,6 +197,8 @@ def repeated(
         if not (_further(units) if further is None else further):
             continue  # of the original, where it is at hand: no more is told than what one record hardly changes
         counts = units_of_classes(pair.classes, units) if countable else None
+        if persons:
+            further = _further(units) if name in released else None
         yield RepeatedIdentifier(
             identifier=name,
             records=int((units >= 0).sum()),

@@ -131,7 +131,8 @@ class LinkedPlan:
             "release_keys": self.release_keys,
             **{name: root[name] for name in FOR_ALL if name in root},
         }
-        return {name: content for name, content in sections.items() if content not in ([], 0.0)}
+        unsaid = {"requirements": [], "suppress_persons": 0.0, "release_keys": True}
+        return {name: content for name, content in sections.items() if content != unsaid.get(name)}
 
     def as_yaml(self) -> str:
         """The plan as a file."""

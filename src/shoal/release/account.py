@@ -136,6 +136,7 @@ def shared_account(
         own_gaps=tuple(name for name in released.names() if name not in touched(plan, moving_gaps)),
         context=_of_context(plan, evidence.verdicts),
         made_anew=tuple(name for name in plan.made_anew if name in released),
+        several_records=bool(plan.schema.names("person")),
     )
 
 

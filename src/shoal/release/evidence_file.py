@@ -55,6 +55,7 @@ RISKIEST = 20
 
 IN_BANDS = "Figures that depend on the original are shown as bands that hold whoever is left out, or not at all."
 NOT_AT_ALL = "Figures that depend on the original are left out, except those paid for with differential privacy."
+OF_PERSONS = "Figures that depend on the original are left out, since a person may have any number of its records."
 AS_IT_IS = "All figures are exact; this file is not to leave the building."
 BUT_EXACTLY = "The plan's owner chose to publish these figures as they are, though they depend on the original: {}."
 """What is told of the original."""
@@ -84,7 +85,9 @@ def public_evidence(
     """
     account = release.account
     bought = any(True for step in account.steps for _ in losses(step.facts))
-    shown = _without_bands if bought else _jsonable
+    banded = not (bought or account.several_records)
+    shown = _jsonable if banded else _without_bands
+    sentence = IN_BANDS if banded else NOT_AT_ALL if bought else OF_PERSONS
     verdicts = [
         verdict if verdict.requirement == name else published(verdict, name)
         for verdict, name in zip(release.evidence.verdicts, account.requirements)
@@ -96,11 +99,11 @@ def public_evidence(
             for single in account.singled_out
             if any(set(single.columns) <= set(public) for public in (account.untouched, account.accepted))
         ],
-        of_the_original=" ".join([NOT_AT_ALL if bought else IN_BANDS, *_chosen(account)]),
+        of_the_original=" ".join([sentence, *_chosen(account)]),
         of_records=[] if bought else release.evidence.public_of_records(),
         requirements=[_public_requirement(verdict, shown) for verdict in verdicts],
-        measures=rounded([_public_figure(f, account, bought=bought) for f in release.evidence.findings]),
-        classes_before=None if bought else _before(account, public=True),
+        measures=rounded([_public_figure(f, account, banded=banded) for f in release.evidence.findings]),
+        classes_before=_before(account, public=True) if banded else None,
         columns=[_column(_entitled(c, titles or {}), c.released, labels or {}) for c in account.columns],
         steps=[_step(step, shown(public_form(step.facts)), account.plan) for step in account.steps],
         plan=account.plan,
@@ -222,17 +225,18 @@ def _public_requirement(verdict: Verdict, shown: Callable[[Any], Any]) -> Requir
     return {**verdict.public_form(), "facts": shown(public_form(verdict.facts))}
 
 
-def _public_figure(finding: Finding, account: Account, *, bought: bool) -> Figure:
-    """A finding in its public form; if differential privacy was spent, only what the release alone tells.
+def _public_figure(finding: Finding, account: Account, *, banded: bool) -> Figure:
+    """A finding in its public form; without bands, only what the release alone tells.
 
     A risk that was measured on the original as if it were released is never public, whatever it depends on.
     """
     form: ByLabel = {**declared_by(finding.kind, finding.measure), **finding.public_form(), "original": None}
-    if finding.measure in account.exact and finding.value is not None:
+    exact = finding.measure in account.exact and finding.value is not None
+    if exact:
         form |= {"value": finding.value, "interval": finding.interval, "sentence": finding.sentence}
-    if bought and finding.influence == 0:
+    if not banded and (exact or finding.influence == 0):
         form |= {"by_column": _without_bands(form["by_column"] or {}) or None, "facts": _without_bands(form["facts"])}
-    elif bought:  # not even whether there is a figure
+    elif not banded:  # not even whether there is a figure
         form |= {"value": None, "sentence": "", "by_column": None, "facts": {}}
     return cast(Figure, _jsonable(form))
 

@@ -45,7 +45,7 @@ from shoal.run.parts.admission import class_models
 from shoal.run.parts.finishing import released_files
 from shoal.run.parts.outcome import LargeOutcome
 from shoal.table.files.checksums import sha256_of
-from shoal.table.files.csv_text import escape_formulas, with_stamps
+from shoal.table.files.csv_text import write_csv
 from shoal.table.files.json_text import write_json
 from shoal.table.files.table import Table
 from shoal.table.files.tables import lost_columns
@@ -163,9 +163,7 @@ def _write_csv(stage: Stage, path: Path, *, guard: bool) -> None:
     names = [name for name in stage.schema if name not in OWN]
     with path.open("wb") as file:
         for number, chunk in enumerate(stage.chunks(names)):
-            (escape_formulas(with_stamps(chunk)) if guard else with_stamps(chunk)).write_csv(
-                file, include_header=number == 0
-            )
+            write_csv(chunk, file, guard_formulas=guard, header=number == 0)
 
 
 def _read_back(path: Path, source: Source, done: LargeOutcome) -> tuple[Stage, list[str]]:

@@ -166,6 +166,7 @@ def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evid
         violations_before=None,
         reached=(),
         context="",
+        several_records=True,
     )
 
 

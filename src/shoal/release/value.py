@@ -129,6 +129,8 @@ class Account:
         Released columns that were drawn anew for the whole table, so that no cell is a person's.
     context
         Sentences on the limits that the plan took from its context; empty if it names none.
+    several_records
+        True if a person may have several records, which together may move a figure as far as they like.
     """
 
     steps: tuple[StepAccount, ...]
@@ -155,6 +157,7 @@ class Account:
     reached: tuple[Reached, ...] = ()
     made_anew: tuple[str, ...] = ()
     context: str = ""
+    several_records: bool = False
 
 
 class Publisher(Protocol):

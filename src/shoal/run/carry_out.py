@@ -171,7 +171,9 @@ class Stepped:
         records = self.course.records
         kept = records.take(np.isin(records.rows, rows))
         if not len(kept):
-            raise Refused("Nothing was released. None of its records is left. Let steps ask for less.")
+            raise Refused(
+                "Nothing was released. None of its records is left. Let steps ask for less, or take it out of the plan."
+            )
         return replace(self, course=replace(self.course, records=kept))
 
     def outcome(self, fractional: Collection[str] = (), numbered: Numbered | None = None) -> Outcome:

@@ -97,6 +97,10 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
         )
     entropy = secrets.randbits(128) if seed is None else int(seed)
     links = links_of(tables, plan)
+    if empty := [name for name, size in links.sizes.items() if not size]:
+        raise DataError(
+            f"Tables {quoted(empty)} have no records, and a release needs one of each table. Take them out of the plan."
+        )
     originals = {name: _original(tables[name], plan, links, name) for name in plan.keys}
     shifts = _shifts(originals, plan, links, entropy)
     stepped = {}

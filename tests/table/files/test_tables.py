@@ -1,5 +1,6 @@
 """Files: what is read is what was written, and codes stay codes."""
 
+import csv
 import datetime as dt
 import gzip
 import os
@@ -204,6 +205,15 @@ def test_dates_in_csv(tmp_path: Path) -> None:
     frame = pl.DataFrame({"d": [dt.date(2025, 1, 31), None]})
     write_table(Table(frame=frame, described=""), tmp_path / "t.csv")
     assert read(tmp_path / "t.csv").equals(frame)
+
+
+def test_a_missing_cell_of_a_sole_column_is_no_blank_line(tmp_path: Path) -> None:
+    """Many programs skip blank lines, and would read fewer records than were proved."""
+    for frame in (pl.DataFrame({"s": ["x", None, "y", None]}), pl.DataFrame({"n": [None, 7, None]})):
+        write_table(Table(frame=frame), tmp_path / "t.csv")
+        with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+            assert len(list(csv.DictReader(file))) == len(frame)
+        assert read(tmp_path / "t.csv").equals(frame)
 
 
 def test_formulas_are_defused_on_request(tmp_path: Path) -> None:

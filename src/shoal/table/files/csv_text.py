@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from io import BytesIO, StringIO
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -249,10 +250,15 @@ def _dated(column: pl.Series, present: pl.Series) -> pl.Series:
     return column
 
 
-def write_csv(frame: pl.DataFrame, path: Path, *, guard_formulas: bool) -> None:
-    """Comma-separated UTF-8; floats in the shortest form that reads back as the same number."""
+def write_csv(frame: pl.DataFrame, file: Path | IO[bytes], *, guard_formulas: bool, header: bool = True) -> None:
+    """Comma-separated UTF-8; floats in the shortest form that reads back as the same number.
+
+    A missing cell of a sole column is written in quotes, as many programs skip blank lines.
+    """
     written = with_stamps(frame)
-    (escape_formulas(written) if guard_formulas else written).write_csv(path)
+    (escape_formulas(written) if guard_formulas else written).write_csv(
+        file, include_header=header, null_value='""' if frame.width == 1 else ""
+    )
 
 
 def with_stamps(frame: pl.DataFrame) -> pl.DataFrame:
