@@ -177,6 +177,8 @@ def test_reports_show_persons_and_records(tmp_path: Path) -> None:
     assert "each of 4 persons in 10 records is alike with at least 1 other" in page
     assert "4 persons in &#39;patients&#39;" in page
     assert [page.count(f'<a href="{name}/report.html">') for name in tables()] == [1, 1, 1]
+    assert "0 of 14 cells; 4 columns left as they came" in page  # sex of 4, ward and illness of 4, drug of 2
+    assert "4 columns in 3 tables" in page
     assert "measured in each table, in its own report" in page
     assert "what is refused is not measured" not in page
     for folder in ("release", "private"):

@@ -21,6 +21,7 @@ from shoal.kernels.classes import classes
 from shoal.table.laws import NO_LAWS, Laws
 from shoal.table.links import Links, below, chain, root_of
 from shoal.table.records import Records
+from shoal.table.schema import Role
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import NoFigure
 
@@ -169,10 +170,10 @@ def _nothing(n: int) -> Records:
     return Records(variables=(), rows=np.arange(n))
 
 
-def _numbers(name: str, role: str, numbers: Longs) -> Variable:
+def _numbers(name: str, role: Role, numbers: Longs) -> Variable:
     """A column of numbers that only tell what is alike; -1 is a missing one."""
     categories = tuple(range(int(numbers.max(initial=-1)) + 1))
-    return Variable(name=name, role=role, level="nominal", values=ints(numbers), categories=categories)  # type: ignore[arg-type]
+    return Variable(name=name, role=role, level="nominal", values=ints(numbers), categories=categories)
 
 
 def _bags(kinds: Longs, above: Longs, n: int) -> Longs:

@@ -107,12 +107,6 @@ class LinkedPlan:
     def output(self) -> Output:
         return self.tables[self.root].output
 
-    @property
-    def requires(self) -> bool:
-        """True if anything protects persons, over all tables or in one."""
-        each = (model for plan in self.tables.values() for model in plan.requirements)
-        return any(model.protects for model in (*self.requirements, *each))
-
     def person_column(self, name: str) -> str:
         """The column of a table's plan that numbers persons."""
         return person_column(self.keys, name)

@@ -183,7 +183,8 @@ def _unmeasured(content: EvidenceFile) -> str:
 
 def _cells(content: EvidenceFile) -> Headline:
     columns = content["columns"]
-    cells = content["records"] * len(columns)
+    records = {table["name"]: table["records"] for table in content.get("tables", ())}
+    cells = sum(records.get(column["name"].partition(".")[0], content["records"]) for column in columns)
     if anew := content["made anew"]:
         note = "made for the table as a whole, so that a cell is no version of one person's"
         return Headline(label="Columns made anew", value=f"{len(anew)} of {len(columns)}", note=note)
