@@ -1,7 +1,9 @@
 """Releases one after another: an adversary who reads only release/ folders, with the ledger and without it."""
 
+import gc
 import json
 import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -164,6 +166,29 @@ def test_releases_made_beside_each_other_are_put_together(
     shoal.protect(table, KEPT, tmp_path / "other", seed=1)
     with pytest.raises(FileError, match="were begun apart"):
         shoal.protect(table, KEPT, tmp_path / "D", after=[both[0], tmp_path / "other"])
+
+
+def test_ledgers_put_together_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, classes_of_ten: pl.DataFrame
+) -> None:
+    """Neither a damaged ledger, the first one or another, nor a missing head leaves a copy of persons and key."""
+    table = classes_of_ten.with_columns(pay=pl.col("person") + 0.5)
+    one, two = folders = [tmp_path / name for name in "12"]
+    shoal.protect(table, KEPT, one, seed=1)
+    shoal.protect(table, KEPT, two, seed=1, after=one)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    (one / "private" / "releases.ledger.head").unlink()
+    release = shoal.protect(table, KEPT, seed=1, after=folders)
+    assert release.evidence.verdicts[-1].facts["earlier releases"].private()[1:] != []
+    del release
+    (one / "private" / "releases.ledger").write_bytes(b"no ledger")
+    for order in (folders, folders[::-1]):
+        with pytest.raises(FileError, match="is damaged"):
+            shoal.protect(table, KEPT, tmp_path / "3", seed=1, after=order)
+    gc.collect()
+    assert (list(temporary.iterdir()), (tmp_path / "3").exists()) == ([], False)
 
 
 def test_epsilon_is_refused_with_what_is_left(tmp_path: Path, months: list[pl.DataFrame]) -> None:

@@ -1,7 +1,9 @@
 """What large tables are read from, and one clear sentence for each thing that can be wrong with it."""
 
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow.parquet
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import shoal
 from shoal import protect
 from shoal.table.files.tables import read_table
+from shoal.table.parts import csv_columns
 from shoal.table.parts.session import session
 from shoal.table.parts.source import Source
 from shoal.vocabulary.errors import DataError, FileError, SchemaError
@@ -66,6 +69,30 @@ def test_csv_columns_have_the_types_that_small_files_get(connection, tmp_path):
     large, small = read(tmp_path / "t.csv", connection), shoal.read(tmp_path / "t.csv")
     assert large.equals(small)
     assert large.schema == small.schema
+
+
+HARD = [
+    ["1", "-5", "+5", "1.5", ".5", "1e5", "1e400", "inf", "Infinity", "9223372036854775808", "1234567890123456789"],
+    ["1", " 2", "3 ", "NA", "NA ", "  NA ", "nan", ".", "", " ", "007", "00", "+01", "1.5"],
+    ["1", "\u0661", "\uff12", "\u00b2", "\u00a01", "\u22121", "1_000", "0x10"],
+    ["2024-01-31", "2024-02-30", "2024-01-31 ", "NA", "2024-01-31 12:30:00"],
+    ["2024-01-31 12:30:00", "2024-01-31 12:30:00.000", "2024-01-31 12:30:00.120", "2024-01-31 12:30:00.123456"],
+]
+"""Cells that one reader could take for something else than the other does."""
+
+
+@pytest.mark.parametrize("at_once", [2, 2_000_000])
+def test_hard_columns_of_csv_are_read_alike_whole_and_in_parts(connection, tmp_path, monkeypatch, at_once):
+    """All pairs of hard cells, and some longer columns; the forms of cells are seen in one batch, or in many."""
+    monkeypatch.setattr(csv_columns, "CELLS_AT_ONCE", at_once)
+    pairs = [[*pair, first] for cells in HARD for first in cells for pair in product(cells, repeat=2)]
+    chosen = np.random.default_rng(4).permutation(len(pairs))[:90]
+    lines = zip(*(pairs[number] for number in chosen))
+    rows = ["id," + ",".join(f"c{number}" for number in chosen), *("x," + ",".join(line) for line in lines)]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    large, small = read(tmp_path / "t.csv", connection), read_table(tmp_path / "t.csv").frame
+    assert large.schema == small.schema
+    assert large.equals(small)
 
 
 def test_csv_parts_are_read_with_the_delimiter_of_their_header(connection, tmp_path):

@@ -240,8 +240,9 @@ def _in_private(after: Sequence[str | Path]) -> Ledger | None:
     if len(ledgers) < 2:
         return ledgers[0] if ledgers else None
     folder = mkdtemp(prefix="shoal-")
-    joined = ledgers[0].copy_to(Path(folder) / IN_PRIVATE.name)
+    joined = Ledger(Path(folder) / IN_PRIVATE.name)
     finalize(joined, rmtree, folder, ignore_errors=True)
+    ledgers[0].copy_to(joined.path)
     for other in ledgers[1:]:
         other.check()
         joined.take_over(other)

@@ -162,7 +162,7 @@ def _filled_in(
         dependencies = Dependencies(deduced, exceptions=exceptions, also=laws.look_ups)
         step = dependencies.completed()
         computed, filled = filled_by(step.records, formulas)
-        bounded, smaller = narrowed(computed, bounds)
+        bounded, smaller = narrowed(computed, bounds, exceptions=exceptions)
         refinement, narrowing = refined(bounded, trees, exceptions=exceptions)
         origin.by_rules |= deduced is not records
         origin.sources |= dict.fromkeys([*(name for law in step.cells for name in law.by), *narrowing])

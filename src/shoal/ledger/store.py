@@ -177,7 +177,7 @@ class Ledger:
             raise FileError(
                 f"There is no ledger '{self.path}' of earlier releases. Name the folder of one with a ledger."
             )
-        for ending in ("", ".key", ".head"):
+        for ending in ("", ".key", *[".head"] * self._head_exists):  # its writer may have been killed before the head
             shutil.copyfile(f"{self.path}{ending}", f"{path}{ending}")
             Path(f"{path}{ending}").chmod(0o600)
         return Ledger(path)
@@ -189,8 +189,8 @@ class Ledger:
         """
         if other.secret != self.secret:
             raise FileError(
-                f"The ledgers '{self.path}' and '{other.path}' were begun apart, so that nobody can be recognised "
-                f"between them. Keep one ledger in a file (--ledger) from now on."
+                f"The ledger '{other.path}' and those named before it were begun apart, so that nobody can be "
+                f"recognised between them. Keep one ledger in a file (--ledger) from now on."
             )
         own = {_text(row.about): row.number for row in self.rows()}
         numbers: dict[int, int] = {}

@@ -4,10 +4,11 @@ A range such as `[30, 39]` hides an age only as long as nothing else bounds it. 
 back; a decade of birth leaves `[25, 34]` of it, so that both together say `[30, 34]`. Nothing in the release shows the
 law, since no age is left in it; but everybody knows it, so that a law of the original is enough.
 
-Every column of a law is an interval in each record: a number itself, and a range from end to end. The computed column
-is as wide as its rounding on either side. A line, a sum and a difference of intervals take their least and greatest
-values at the ends, and so do products and ratios of positive ones. The result and the cell's own range are intersected,
-and their ends moved to numbers written like the original's.
+Every column of a law is an interval in each record: a number itself, a range from end to end, and the root of a
+hierarchy, `*`, without any end. The computed column is as wide as its rounding on either side. A line, a sum, a
+difference and a product of intervals take their least and greatest values at the ends, and so does a ratio unless the
+divisor may be 0. The result and the cell's own range are intersected, and their ends moved to numbers written like the
+original's.
 
 A law is used unless the release contradicts it: unless more of the intersections are empty than a law may have
 exceptions. Ranges with an empty one stay as they are.
@@ -22,13 +23,13 @@ import numpy as np
 from shoal.kernels.arrays import Bools, Floats
 from shoal.table.arithmetic import ArithmeticLaw
 from shoal.table.dependencies import EXCEPTIONS
+from shoal.table.hierarchy_builders import ROOT
 from shoal.table.number_range import NumberRange
-from shoal.table.numeric_cells import ROUNDING, numbers_in
+from shoal.table.numeric_cells import DIGITS, ROUNDING, numbers_in
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 
-POSITIVE_ONLY = "*/"
-"""Operations whose extremes lie at the ends of intervals only where all numbers are positive."""
+EVERYWHERE = NumberRange(low=-np.inf, high=np.inf, with_low=True, with_high=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +48,7 @@ class Spans:
         numbers = numbers_in(variable)
         if variable.continuous:
             return cls(numbers, numbers)
-        ends = [_ends(NumberRange.read(str(category)), step) for category in variable.categories]
+        ends = [_ends(_range(str(category)), step) for category in variable.categories]
         table = np.array([*ends, (np.nan, np.nan)])[variable.values]
         known = ~np.isnan(numbers)
         return cls(np.where(known, numbers, table[:, 0]), np.where(known, numbers, table[:, 1]))
@@ -63,7 +64,8 @@ class Spans:
         """The first and last multiple of a step inside each interval; the intervals themselves if the step is 0."""
         if not step:
             return self
-        return Spans(np.ceil(self.low / step - ROUNDING) * step, np.floor(self.high / step + ROUNDING) * step)
+        low, high = self.low / step, self.high / step
+        return Spans(np.ceil(low - _near(low, 1)) * step, np.floor(high + _near(high, 1)) * step)
 
 
 def generalised(released: Records, original: Records) -> list[str]:
@@ -74,11 +76,15 @@ def generalised(released: Records, original: Records) -> list[str]:
 
 def has_ranges(variable: Variable) -> bool:
     """True if some categories are ranges of numbers."""
-    return not variable.continuous and any(NumberRange.read(str(c)) is not None for c in variable.categories)
+    return not variable.continuous and any(_range(str(c)) is not None for c in variable.categories)
 
 
-def narrowed(records: Records, laws: Sequence[ArithmeticLaw]) -> tuple[Records, list[tuple[ArithmeticLaw, str, Bools]]]:
+def narrowed(
+    records: Records, laws: Sequence[ArithmeticLaw], *, exceptions: bool = True
+) -> tuple[Records, list[tuple[ArithmeticLaw, str, Bools]]]:
     """The records with ranges narrowed down by laws that have rounding steps.
+
+    `exceptions`: laws may be wrong in a few records, whether they are in the original or not.
 
     Returns the records (the same object if nothing becomes smaller), and for each law and column the mask of cells that
     it narrowed down.
@@ -91,9 +97,10 @@ def narrowed(records: Records, laws: Sequence[ArithmeticLaw]) -> tuple[Records, 
             own, left = Spans.of(records[name], step), _left_by(law, name, records).on_grid(step)
             with np.errstate(invalid="ignore"):
                 both = Spans(np.maximum(own.low, left.low), np.minimum(own.high, left.high))
-                empty, rows = both.low > both.high, (both.low > own.low) | (both.high < own.high)
+                low, high = both.low - _near(both.low, step), both.high + _near(both.high, step)
+                empty, rows = low > both.high, (low > own.low) | (high < own.high)
             compared = int((~np.isnan(both.low)).sum())
-            if (rows & ~empty).any() and int(empty.sum()) <= (0 if law.exact else EXCEPTIONS[False] * compared):
+            if (rows & ~empty).any() and int(empty.sum()) <= (EXCEPTIONS[False] * compared if exceptions else 0):
                 rows &= ~empty
                 ends = zip(both.low[rows].tolist(), both.high[rows].tolist())
                 records = records.with_variables(_with_labels(records[name], rows, map(_label, ends)))
@@ -113,11 +120,29 @@ def _left_by(law: ArithmeticLaw, name: str, records: Records) -> Spans:
             law.solved(name, {law.on: unknown, **dict(zip(spans, ends))})[0]
             for ends in product(*(span.ends for span in spans.values()))
         ]
-        left = Spans(np.minimum.reduce(corners), np.maximum.reduce(corners))
-        if law.operation in POSITIVE_ONLY:
-            positive = np.logical_and.reduce([span.low > 0 for span in spans.values()])
-            left = Spans(*(np.where(positive, end, np.nan) for end in left.ends))
+        left = Spans(np.fmin.reduce(corners), np.fmax.reduce(corners))  # 0 times infinity is 0, another corner
+    if (divisor := _divisor(law, name)) is not None:
+        anything = (spans[divisor].low <= 0) & (spans[divisor].high >= 0)
+        left = Spans(np.where(anything, -np.inf, left.low), np.where(anything, np.inf, left.high))
     return left.widened(steps[law.on] / 2) if name == law.on else left
+
+
+def _divisor(law: ArithmeticLaw, name: str) -> str | None:
+    """The column that is divided by to compute another one; None if none is."""
+    if law.operation == "*" and name != law.on:
+        return law.by[name == law.by[0]]
+    if law.operation == "/" and name != law.by[0]:
+        return law.by[1] if name == law.on else law.on
+    return None
+
+
+def _range(label: str) -> NumberRange | None:
+    return EVERYWHERE if label == ROOT else NumberRange.read(label)
+
+
+def _near(numbers: Floats, step: float) -> Floats:
+    """Shape (n,); largest distance that is put down to the arithmetic of a computer."""
+    return np.asarray(np.where(np.isfinite(numbers), np.maximum(ROUNDING * step, DIGITS * np.abs(numbers)), 0))
 
 
 def _ends(span: NumberRange | None, step: float) -> tuple[float, float]:
@@ -135,8 +160,13 @@ def _ends(span: NumberRange | None, step: float) -> tuple[float, float]:
 
 
 def _label(ends: tuple[float, float]) -> str:
-    low, high = (str(int(end)) if end == int(end) else str(end) for end in ends)
-    return low if low == high else f"[{low}, {high}]"
+    """The label of a number, or of a range that is bounded on one side at least."""
+    low, high = (f"{end + 0.0:.15g}" for end in ends)
+    if low == high:
+        return low
+    if np.isinf(ends).any():
+        return f"<= {high}" if np.isinf(ends[0]) else f">= {low}"
+    return f"[{low}, {high}]"
 
 
 def _with_labels(variable: Variable, rows: Bools, labels: Iterable[str]) -> Variable:

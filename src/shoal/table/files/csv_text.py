@@ -219,7 +219,9 @@ def _typed(column: pl.Series) -> pl.Series:
     if whole.null_count() == column.null_count() < len(column):  # as most columns are that are many
         return column if column.str.contains(WRITTEN_CODE).any() else whole
     bare = column.str.strip_chars(" ")
-    if (bare.drop_nulls().str.contains(NUMBER) | bare.drop_nulls().is_in(MISSING_AMONG_NUMBERS)).all():
+    present = bare.drop_nulls()
+    numbers = present.str.contains(NUMBER)
+    if numbers.any() and (numbers | present.is_in(MISSING_AMONG_NUMBERS)).all():
         column = bare  # blanks around numbers mean nothing
     present = column.drop_nulls()
     numbers = present.str.contains(NUMBER)

@@ -8,8 +8,8 @@ import polars as pl
 
 from shoal.vocabulary.errors import plural
 
-NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?[Ii]nf(inity)?$"
-DECIMAL_COMMA = r"^[+-]?\d*,?\d+$"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?[Ii]nf(inity)?$"
+DECIMAL_COMMA = r"^[+-]?[0-9]*,?[0-9]+$"
 THOUSANDS = (
     r"^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$|^[+-]?\d{1,3}(\.\d{3})+(,\d*)?$|^[+-]?\d{1,3}([ '’\u00a0\u202f]\d{3})+([.,]\d*)?$"
 )

@@ -184,8 +184,8 @@ def _types(cells: Any) -> list[str]:
     return [_cast(column, kinds[name]) if name in kinds else column for name, column in columns.items()]
 
 
-NUMBERS = ("BIGINT", "DOUBLE")
-"""DuckDB's types of columns of numbers, in which some words mark a missing cell."""
+NUMBERS = ("BIGINT", "DOUBLE", "VARCHAR")
+"""DuckDB's types of columns of numbers and of codes, in which some words mark a missing cell."""
 
 
 def _cast(column: str, kind: str) -> str:
@@ -221,9 +221,10 @@ class _Forms:
 
     @property
     def kind(self) -> str:
-        """DuckDB's type of such columns; empty for text."""
-        if self.numbers and not self.codes and (self.whole or not self.long):
-            return "BIGINT" if self.whole else "DOUBLE"
+        """DuckDB's type of such columns; empty for text that is no code."""
+        if self.numbers:
+            codes = self.codes or (self.long and not self.whole)
+            return "VARCHAR" if codes else "BIGINT" if self.whole else "DOUBLE"
         if self.dates == {DAY}:
             return "DATE"
         seconds, *_ = STAMPS
@@ -245,12 +246,12 @@ class _Forms:
             if not len(present):
                 return
             self.whole &= whole.null_count() == len(bare) - len(present)
-            self.long |= present.str.contains(TOO_LONG).any()
             if not present.str.contains(NUMBER).all():
                 self.numbers = False
                 return
             bare = present
         self.numbers = True
+        self.long |= bare.str.contains(TOO_LONG).any()
         self.codes |= bare.str.contains(WRITTEN_CODE).any()
 
 
