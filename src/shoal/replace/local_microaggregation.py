@@ -8,6 +8,7 @@ import numpy as np
 from shoal.kernels.partition import mdav
 from shoal.replace.base import Replacement
 from shoal.replace.centroid import Centroid
+from shoal.replace.synthesis import at_mean
 from shoal.table.equal_rows import patterns
 from shoal.table.prelude import Floats, Generator, Ints, Partition, Progress, Records, StepResult, tracked
 from shoal.vocabulary.prelude import Count, DataError, Figure, Ge, ParameterError, method, plural
@@ -60,7 +61,7 @@ class LocalMicroaggregation(Replacement):
                 "small groups": Count(n=small.n_groups, unit="groups"),
                 "smallest of them": Count(n=small.k),
                 "information loss in percent, of the small groups": Figure(
-                    value=small.information_loss(np.nan_to_num(x))
+                    value=small.information_loss(np.column_stack([at_mean(column) for column in x.T]))
                 ),
             },
         )
