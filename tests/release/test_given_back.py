@@ -79,6 +79,11 @@ def test_a_copy_that_changed_where_the_key_did_tells_nothing_of_it() -> None:
         shoal.protect(frame, plan("copy", steps=[{**steps[0], "columns": ["age"]}]), seed=1)
 
 
+def test_a_copy_that_is_averaged_together_with_the_key_tells_no_more_than_it() -> None:
+    steps = [{"partition": "mdav", "k": 5, "columns": ["age", "sex", "copy"]}]
+    assert release("copy", steps=steps).evidence.holds
+
+
 def test_two_columns_together_and_a_plan_that_changes_nothing() -> None:
     """Wages and other income give the whole back, of which groups have the mean; without a step there is none."""
     rng = np.random.default_rng(2)

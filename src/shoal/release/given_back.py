@@ -2,9 +2,9 @@
 
 Classes of k records with one mean of the ages hide nobody by age if the year of birth stands beside it. Laws of the
 original show it (`shoal.table.laws`): a copy, within the rounding of its cells, a sum, a look-up. A column that changed
-counts as well if most of its cells still tell the original ones where the other changed. Blanked cells are not
-looked at here, since every requirement is judged with those filled in that laws give back. The plan answers for columns
-by naming them under `accept`.
+counts as well if most of its cells still tell the original ones where the other changed and it parts a class. Blanked
+cells are not looked at here, since every requirement is judged with those filled in that laws give back. The plan
+answers for columns by naming them under `accept`.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -53,7 +53,11 @@ def refuse_given_back(
     changed = {name: np.flatnonzero(rows) for name, rows in cells.items() if rows.any()}
 
     def stays(source: str, rows: Longs) -> bool:
-        return source in unchanged or tells(original[source].take(place[rows]), released[source].take(rows))
+        """True if a column tells where the other changed, and more than the columns that a requirement covers do."""
+        if source in unchanged:
+            return True
+        rows = rows[(_sizes(released, names) > _sizes(released, [*names, source]))[rows]]
+        return tells(original[source].take(place[rows]), released[source].take(rows))
 
     laws = laws_on(original, changed, {*unchanged, *nearly}) if changed else []
     open_laws = [
@@ -69,6 +73,12 @@ def refuse_given_back(
 def _changed(original: Records, released: Records, name: str, place: Longs) -> Bools:
     """Shape (n',); True where a cell differs from the original one, other than by being blanked."""
     return np.asarray(differing(original[name].take(place), released[name]) & ~released[name].missing)
+
+
+def _sizes(released: Records, names: Sequence[str]) -> Longs:
+    """Shape (n',); the number of records that agree with each on some columns."""
+    classes = released.alike(names)
+    return np.bincount(classes)[classes]
 
 
 def _unanswered(laws: Collection[ListedLaw], answered: Collection[str]) -> Iterator[ListedLaw]:

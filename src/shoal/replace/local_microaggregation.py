@@ -70,7 +70,8 @@ class LocalMicroaggregation(Replacement):
         """Small groups of records of a group that know the same columns, standardised."""
         if len(x) < self.k:
             raise DataError(
-                f"local-microaggregation: {plural(len(x), 'record')} of a group lack columns that all others know, "
-                f"fewer than k = {self.k}. Set missing: drop or impute for columns with missing values, or lower k."
+                f"local-microaggregation divides records by themselves that lack the same columns. In a group only "
+                f"{plural(len(x), 'record')} {'is' if len(x) == 1 else 'are'} of such a kind, fewer than "
+                f"k = {self.k}. Set missing: drop or impute for columns with missing values, or lower k."
             )
         return mdav(x, self.k) if x.shape[1] else np.zeros(len(x), dtype=np.int32)
