@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.privacy.gate import requirement as built
 from shoal.vocabulary.errors import PlanError, Refused
 
 FRAME = pl.DataFrame({"a": [float(i % 7) for i in range(40)], "b": [1.5 * i for i in range(40)]})
@@ -26,8 +27,16 @@ EMPTY = [
     {"privacy": "l-diversity", "l": 1},
     {"privacy": "t-closeness", "t": 1},
     {"privacy": "average-risk", "average": 1},
+    {"privacy": "average-risk", "average": 1, "highest": 0.1, "above": 1},
     {"privacy": "p-sensitivity", "p": 1},
     {"privacy": "nt-closeness", "n": 2, "t": 1},
+    {"privacy": "beta-likeness", "beta": float("inf")},
+    {"privacy": "no-attack", "gain": 4, "cost": 4},
+]
+STRICT = [
+    {"privacy": "average-risk", "average": 1, "highest": 0.5},
+    {"privacy": "l-diversity", "l": 1, "kind": "recursive", "c": 1},
+    {"privacy": "no-attack", "gain": 5, "cost": 4},
 ]
 
 
@@ -37,6 +46,13 @@ def test_what_any_table_keeps_is_no_requirement(requirement: dict[str, object], 
     assert [verdict.protects for verdict in release.evidence.verdicts] == [False]
     with pytest.raises(Refused, match=r"requires nothing that protects anybody \(a k of 1 demands nothing\)"):
         release.write(tmp_path / "out")
+
+
+@pytest.mark.parametrize("requirement", STRICT, ids=lambda requirement: requirement["privacy"])
+def test_what_a_table_may_break_protects(requirement: dict[str, object]) -> None:
+    with pytest.raises(Refused):
+        shoal.protect(FRAME.with_columns(a=FRAME["b"]), {"columns": COLUMNS, "requirements": [requirement]}, seed=1)
+    assert built(requirement).protects
 
 
 def test_what_any_table_keeps_covers_no_column() -> None:
@@ -60,6 +76,10 @@ def test_differential_privacy_on_every_column_is_a_proof_and_on_some_is_none(tmp
     step = {"mask": "laplace", "epsilon": 1.0, "columns": ["a", "b"], "bounds": bounds}
     shoal.protect(FRAME, {"columns": COLUMNS, "steps": [step]}, seed=1).write(tmp_path / "out")
     one = {**step, "columns": ["a"], "bounds": {"a": (0.0, 10.0)}}
+    gaps = FRAME.with_columns(a=pl.when(pl.col("a") > 2).then(pl.col("a")))
+    columns = {"a": {"role": "quasi-identifier", "missing": "keep"}, "b": "confidential"}
+    with pytest.raises(Refused, match="requires nothing"):  # which cells are missing is told as it is
+        shoal.protect(gaps, {"columns": columns, "steps": [step]}, seed=1).write(tmp_path / "other")
     with pytest.raises(Refused, match="requires nothing"):
         shoal.protect(FRAME, {"columns": COLUMNS, "steps": [one]}, seed=1).write(tmp_path / "other")
 

@@ -170,6 +170,59 @@ def test_small_groups_hold_records_that_lack_the_same_columns() -> None:
     assert change.records.matching(columns).min() >= 3
 
 
+@pytest.mark.parametrize("scale", ["rank", "none"])
+def test_small_groups_and_their_loss_on_every_scale(scale: str) -> None:
+    """Missing cells have no rank, and are neither near nor far from 0."""
+    sizes = {"size": RECORDS["size"].values, "one": np.where(RECORDS["income"].missing, np.nan, 1.0)}
+    frame = pl.DataFrame(sizes).fill_nan(None)
+    column = {"role": "quasi-identifier", "missing": "keep", "scale": scale}
+    records = Microdata.of(frame, dict.fromkeys(sizes, column)).records
+    np.testing.assert_array_equal(np.isnan(records.matrix()), np.isnan(records.raw()))
+    change = shoal.LocalMicroaggregation(k=3).apply(records, ["size", "one"], HALVES, None)
+    assert change.records.matching(["size", "one"]).min() >= 3
+    known = ~records["size"].missing
+    places, labels = records.matrix()[known, 0], change.records.alike(["size"])[known]
+    counts = np.bincount(labels)
+    means = np.bincount(labels, weights=places) / np.where(counts > 0, counts, 1)
+    loss = 100 * ((places - means[labels]) ** 2).sum() / ((places - places.mean()) ** 2).sum()
+    assert change.facts["information loss in percent, of the small groups"].value == pytest.approx(loss)
+
+
+STRATA = [
+    (shoal.FuzzyCMeans(k=5), shoal.FuzzyCentre(), ["a", "b", "s"]),
+    (shoal.GaussianMixture(k=5, groups=2, kmeans_starts=0), shoal.MultivariateT(), ["a", "b"]),
+    (shoal.LatentClass(k=5, groups=2, starts=1), shoal.ClassConditional(), ["s", "t"]),
+]
+
+
+@pytest.mark.parametrize(("method", "replacement", "columns"), STRATA, ids=["fuzzy", "mixture", "classes"])
+def test_models_of_strata_whose_records_lack_different_columns(method: Any, replacement: Any, columns: Any) -> None:
+    """In the first of two strata records lack columns; those that lack `a` and `s` are too few for two groups."""
+    rng, place = np.random.default_rng(3), np.arange(160)
+    second = place >= 80
+    names = np.where(second[:, None], ["p", "q"], ["m", "n"])
+    cells = {"a": rng.normal(100.0 * second), "b": rng.normal(100.0 * second)}
+    cells |= {name: names[place, rng.integers(2, size=160)] for name in ("s", "t")}
+    few, others = pl.Series(place < 7), pl.Series((place >= 7) & (place < 30))
+    gaps = {"a": few, "s": few, "b": others, "t": others}
+    frame = pl.DataFrame(cells).with_columns(
+        pl.when(gap).then(None).otherwise(pl.col(name)).alias(name) for name, gap in gaps.items()
+    )
+    kept = {name: {"role": "quasi-identifier", "missing": "keep"} for name in cells}
+    records = Microdata.of(frame.with_columns(stratum=second), {**kept, "stratum": "stratum"}).records
+    part = method.partition(records, columns=columns, seed=1)
+    after = replacement.apply(records, columns, part, np.random.default_rng(1)).records
+    for name in columns:
+        column = after[name]
+        np.testing.assert_array_equal(column.missing, records[name].missing)
+        there = ~column.missing
+        if column.continuous:
+            assert (np.abs(column.values - 100.0 * second)[there] < 10).all()
+        else:
+            labels = np.array(column.categories)[column.values]
+            assert (np.isin(labels, ["p", "q"]) == second)[there].all()
+
+
 def test_no_reason_stands_here_for_a_method_that_is_not_there() -> None:
     assert {*REFUSES, *FILLS_IN} <= {entry.name for entry in registered()}
     assert table().records["age"].complete  # the contract tests have the other case

@@ -63,6 +63,27 @@ def test_it_may_be_accepted_changed_alike_or_made_a_key() -> None:
     assert release("copy", columns=keys).evidence.holds
 
 
+@pytest.mark.parametrize("step", [{"mask": "noise", "variance": 1e-5}, {"mask": "top-code", "value": 85}])
+def test_a_copy_that_is_nearly_unchanged_stops_it_too(step: dict[str, object]) -> None:
+    steps = [{"partition": "mdav", "k": 5}, {**step, "columns": ["copy"]}]
+    with pytest.raises(shoal.Refused, match="that leave unchanged, or nearly so, give back others"):
+        release("copy", steps=steps)
+
+
+def test_a_copy_that_changed_where_the_key_did_tells_nothing_of_it() -> None:
+    """Both have their highest values cut off, so that those below stand in both as they came."""
+    frame = FRAME.select(age=pl.col("age") % 20, copy=pl.col("age") % 20, sex=pl.lit("f"))
+    steps = [{"mask": "top-code", "columns": ["age", "copy"], "value": 15}]
+    assert shoal.protect(frame, plan("copy", steps=steps), seed=1).evidence.holds
+    with pytest.raises(shoal.Refused, match="'copy' gives 'age' back"):
+        shoal.protect(frame, plan("copy", steps=[{**steps[0], "columns": ["age"]}]), seed=1)
+
+
+def test_a_copy_that_is_averaged_together_with_the_key_tells_no_more_than_it() -> None:
+    steps = [{"partition": "mdav", "k": 5, "columns": ["age", "sex", "copy"]}]
+    assert release("copy", steps=steps).evidence.holds
+
+
 def test_two_columns_together_and_a_plan_that_changes_nothing() -> None:
     """Wages and other income give the whole back, of which groups have the mean; without a step there is none."""
     rng = np.random.default_rng(2)

@@ -54,6 +54,15 @@ def test_words_of_five_languages(name: str, label: str, role: str) -> None:
     assert said.role == role
 
 
+@pytest.mark.parametrize("label", ["Who pays", "Who usually pays", "Person who pays the rent", "Pays for heating"])
+def test_a_verb_that_is_french_for_a_country(label: str) -> None:
+    said = meaning("q12", label)
+    assert said is None or not said.role
+    french = meaning("q12", "Pays de naissance")
+    assert french is not None
+    assert french.role == "quasi-identifier"
+
+
 def test_a_label_is_asked_before_a_name() -> None:
     said = meaning("age", "Date of birth")
     assert said is not None

@@ -29,7 +29,7 @@ def methods(terminal: Terminal, words: tuple[str, ...]) -> None:
     from shoal.vocabulary.errors import ParameterError, unknown
     from shoal.vocabulary.registry import KINDS, registered
 
-    what = " ".join(words)
+    what = " ".join(words).lower()
     if not what or what in KINDS:
         _list(terminal, registered(what or None))
     elif named := [entry for entry in registered() if entry.name == what]:

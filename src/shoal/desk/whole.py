@@ -131,16 +131,11 @@ def refuse_unanswered(done: Outcome, table: Any, further: tuple[PrivacyModel, ..
     frame = done.original.frame.to_polars()
     given = replace(table, frame=frame) if isinstance(table, Table) else Table(frame=frame)
     same = (*left_alone(done.plan, done.accounts, done.released), *unchanged(*tables))
+    nearly = nearly_unchanged(*tables, done.plan.made_anew)
     refuse_singled_out(
-        done.plan,
-        same,
-        nearly_unchanged(*tables, done.plan.made_anew),
-        partial(known_by, given),
-        len(done.released),
-        partial(uniques, done.released),
-        further,
+        done.plan, same, nearly, partial(known_by, given), len(done.released), partial(uniques, done.released), further
     )
-    refuse_given_back(done.plan, same, *tables)
+    refuse_given_back(done.plan, same, nearly, tables, further)
 
 
 def release_of(

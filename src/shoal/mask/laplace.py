@@ -15,9 +15,9 @@ class Laplace(FineNoise):
 
     Every record reports its own cells through an epsilon-differentially private mechanism: whatever is
     released changes the odds between any two values of a person's cells by a factor of at most exp(epsilon),
-    whatever else is known but the seed. Columns left out of the step are not protected by it, nor is it that a cell
-    is missing: missing cells stay missing. Steps add up:
-    the release's epsilon is the sum of its steps'. The noise comes before all other steps of a plan.
+    whatever else is known but the seed. Columns left out of the step are not protected by it, nor does it hide
+    which cells are missing: they stay missing. Steps add up: the release's epsilon is the sum of its steps'. The noise
+    comes before all other steps of a plan.
 
     Notes
     -----

@@ -200,7 +200,7 @@ class Partitioner(ABC):
 def in_turn(
     title: str, pieces: Sequence[Longs], divided: Callable[[int, Longs, Progress], Partition], progress: Progress
 ) -> Partition:
-    """The partitions of pieces of a table as one, groups numbered on; facts and models by piece.
+    """The partitions of pieces of a table as one, groups numbered on; facts by piece, models by the smallest pieces.
 
     Parameters
     ----------
@@ -212,16 +212,23 @@ def in_turn(
     n = sum(map(len, pieces))
     labels = np.empty(n, dtype=np.int32)
     facts: dict[str, Fact] = {}
-    models: dict[int, Any] = {}
+    models: list[Any] = []
     count = done = 0
     for number, rows in enumerate(pieces if n else ()):
         part = divided(number, rows, part_of(progress, done / n, len(rows) / n))
         labels[rows] = part.labels + count
         count, done = count + part.n_groups, done + len(rows)
         facts[f"{title} {number + 1}"] = Nested(part.facts)
-        models[number] = part.model
-    has_model = any(model is not None for model in models.values())
-    return Partition(labels=labels, facts=facts, model=models if has_model else None)
+        models += _models_of(part)
+    has_model = any(model is not None for model in models)
+    return Partition(labels=labels, facts=facts, model=dict(enumerate(models)) if has_model else None)
+
+
+def _models_of(part: Partition) -> list[Any]:
+    """The models of a partition by piece, of pieces that are in pieces themselves; without any, None for each group."""
+    if part.model is None:
+        return [None] * part.n_groups
+    return list(part.model.values()) if isinstance(part.model, dict) else [part.model]
 
 
 def _with_ancestors(part: Partition, records: Records, columns: Sequence[str], k: int) -> Partition:

@@ -1,6 +1,5 @@
 """Limits on the risk of re-identification over the whole table."""
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -40,7 +39,6 @@ class AverageRisk(UnitModel):
     """
 
     scales: ClassVar[Scales] = "classes"
-    emptily: ClassVar[Mapping[str, float]] = {"average": 1, "highest": 1}
     blanked_for = True
     monotone: ClassVar[bool] = True
 
@@ -48,6 +46,10 @@ class AverageRisk(UnitModel):
     highest: Annotated[float, Gt(0), Le(1), Setting()] = 1.0
     above: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
     missing: MissingCells = "equal"
+
+    @property
+    def protects(self) -> bool:
+        return self.average < 1 or (self.highest < 1 and self.above < 1)
 
     @property
     def limit(self) -> float:

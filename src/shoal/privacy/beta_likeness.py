@@ -1,6 +1,8 @@
 """beta-likeness (Cao & Karras 2012)."""
 
+from collections.abc import Mapping
 from functools import partial
+from math import inf
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -39,6 +41,7 @@ class BetaLikeness(ClassModel):
     """
 
     scales: ClassVar[Scales] = "classes"
+    emptily: ClassVar[Mapping[str, float]] = {"beta": inf}
 
     beta: Annotated[float, Gt(0), Setting()]
     enhanced: bool = True

@@ -64,6 +64,10 @@ class LDiversity(UnitModel):
     c: Annotated[float, Gt(0), Setting()] = 2.0
 
     @property
+    def protects(self) -> bool:
+        return super().protects or (self.kind == "recursive" and self.c <= 1)  # then no class may have one value alone
+
+    @property
     def limit(self) -> float:
         return self.l
 

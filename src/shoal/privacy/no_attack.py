@@ -37,6 +37,10 @@ class NoAttack(ClassModel):
         """The smallest class that is not worth an attack."""
         return max(int(np.ceil(self.gain / self.cost * (1 - 1e-12))), 1)
 
+    @property
+    def protects(self) -> bool:
+        return self.smallest > 1
+
     def group_limits(self, records: Records) -> GroupLimits:
         return GroupLimits(k=self.smallest)
 

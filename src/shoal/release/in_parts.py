@@ -240,15 +240,9 @@ def _refuse_singled_out(done: LargeOutcome, sample: SampleOfClasses, judged: Jud
         frame=frame_of(done.before.parts[:1]), labels={n: c.label for n, c in plan.schema.columns.items() if c.label}
     )
     same = (*left_alone(plan, done.accounts, sample.released), *unchanged(*tables))
-    refuse_singled_out(
-        plan,
-        same,
-        nearly_unchanged(*tables, plan.made_anew),
-        partial(known_by, given),
-        written.records,
-        judged.table.uniques,
-    )
-    refuse_given_back(plan, same, *tables)
+    nearly = nearly_unchanged(*tables, plan.made_anew)
+    refuse_singled_out(plan, same, nearly, partial(known_by, given), written.records, judged.table.uniques)
+    refuse_given_back(plan, same, nearly, tables)
 
 
 def _findings(done: LargeOutcome, sample: SampleOfClasses, figures: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -32,7 +32,12 @@ def nearly_unchanged(original: Records, released: Records, place: Longs, anew: C
     """
     same = {*unchanged(original, released, place), *anew}
     names = (v.name for v in released.variables if v.name in original and v.role not in UNITS and v.name not in same)
-    return tuple(name for name in names if _kappa(original[name].take(place), released[name]) > 0.5)
+    return tuple(name for name in names if tells(original[name].take(place), released[name]))
+
+
+def tells(before: Variable, after: Variable) -> bool:
+    """True if most cells of a column still tell the original ones; a number tells the nearest one."""
+    return _kappa(before, after) > 0.5
 
 
 def _kappa(before: Variable, after: Variable) -> float:

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.replace.base import Replacement
+from shoal.replace.centroid import Centroid
 from shoal.table.group_models import Centres
-from shoal.table.prelude import Generator, Partition, Progress, Records, StepResult
+from shoal.table.prelude import Generator, Partition, Progress, Records, StepResult, Variable
 from shoal.vocabulary.prelude import Count, DataError, method
 
 
@@ -18,7 +19,8 @@ class FuzzyCentre(Replacement):
 
     The centre is that of the fuzzy clustering, in which every record of the table has a part; it satisfies the
     constraints that the clustering was given. (The mean of the records that drew it, which `centroid` would
-    release, need not.) Needs a partition by fuzzy-c-means or entropy-fuzzy-c-means.
+    release, need not.) Needs a partition by fuzzy-c-means or entropy-fuzzy-c-means. Records that lack the same columns,
+    and are too few for two groups, get their mean.
     """
 
     def apply(
@@ -30,13 +32,21 @@ class FuzzyCentre(Replacement):
                 f"fuzzy-centre replaces the columns that were grouped by; '{missing[0]}' was not. "
                 f"Leave it out, or partition by fuzzy-c-means or entropy-fuzzy-c-means over it."
             )
-        changed = [records[name].with_values(centres[name][partition.labels]) for name in columns]
+        means = Centroid(ancestors=False).apply(records, columns, partition, rng).records
+        changed = [_changed(records[name], centres[name][partition.labels], means[name]) for name in columns]
         averaged = tuple(v.name for v in changed if v.continuous)
         return StepResult(
             records=records.with_variables(*changed),
             averaged=averaged,
             facts={"groups": Count(n=partition.n_groups, unit="groups")},
         )
+
+
+def _changed(variable: Variable, centres: NDArray[Any], mean: Variable) -> Variable:
+    """The column with its centres; known cells of a group that is too small to have one get its mean."""
+    changed = variable.with_values(centres)
+    without = changed.missing & ~variable.missing
+    return changed.with_values(np.where(without, mean.values, centres))
 
 
 def _centres(partition: Partition) -> Mapping[str, NDArray[Any]]:

@@ -8,6 +8,7 @@ import numpy as np
 from shoal.kernels.partition import mdav
 from shoal.replace.base import Replacement
 from shoal.replace.centroid import Centroid
+from shoal.replace.synthesis import at_mean
 from shoal.table.equal_rows import patterns
 from shoal.table.prelude import Floats, Generator, Ints, Partition, Progress, Records, StepResult, tracked
 from shoal.vocabulary.prelude import Count, DataError, Figure, Ge, ParameterError, method, plural
@@ -60,7 +61,7 @@ class LocalMicroaggregation(Replacement):
                 "small groups": Count(n=small.n_groups, unit="groups"),
                 "smallest of them": Count(n=small.k),
                 "information loss in percent, of the small groups": Figure(
-                    value=small.information_loss(np.nan_to_num(x))
+                    value=small.information_loss(np.column_stack([at_mean(column) for column in x.T]))
                 ),
             },
         )
@@ -69,7 +70,8 @@ class LocalMicroaggregation(Replacement):
         """Small groups of records of a group that know the same columns, standardised."""
         if len(x) < self.k:
             raise DataError(
-                f"local-microaggregation: {plural(len(x), 'record')} of a group lack columns that all others know, "
-                f"fewer than k = {self.k}. Set missing: drop or impute for columns with missing values, or lower k."
+                f"local-microaggregation divides records by themselves that lack the same columns. In a group only "
+                f"{plural(len(x), 'record')} {'is' if len(x) == 1 else 'are'} of such a kind, fewer than "
+                f"k = {self.k}. Set missing: drop or impute for columns with missing values, or lower k."
             )
         return mdav(x, self.k) if x.shape[1] else np.zeros(len(x), dtype=np.int32)

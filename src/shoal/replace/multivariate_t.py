@@ -18,6 +18,9 @@ from shoal.replace.synthesis import MomentDraw
 from shoal.table.prelude import Floats, Generator, Partition
 from shoal.vocabulary.prelude import Gt, ParameterError, Setting, method
 
+NORMAL = np.array([np.inf])
+"""Degrees of freedom of a group that is too small for a mixture."""
+
 
 @runtime_checkable
 class HasTails(Protocol):
@@ -60,9 +63,9 @@ class MultivariateT(MomentDraw):
         """Shape (n,); the degrees of freedom of each record's group."""
         if self.degrees_of_freedom is not None:
             return np.full(len(partition), self.degrees_of_freedom)
-        models = partition.model.values() if isinstance(partition.model, dict) else [partition.model]
-        estimated = [model.degrees_of_freedom for model in models if isinstance(model, HasTails)]
-        if sum(map(len, estimated)) != partition.n_groups:
+        models = list(partition.model.values()) if isinstance(partition.model, dict) else [partition.model]
+        estimated = [m.degrees_of_freedom if isinstance(m, HasTails) else NORMAL for m in models]
+        if all(degrees is NORMAL for degrees in estimated) or sum(map(len, estimated)) != partition.n_groups:
             raise ParameterError(
                 "multivariate-t: degrees_of_freedom must be given, as the partition fitted none. Give a number, or "
                 "form groups by gaussian-mixture with tails: t."

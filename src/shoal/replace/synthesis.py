@@ -61,7 +61,7 @@ class Synthesiser(Replacement):
         """Replace columns by draws; `needs` gives the least dimension of a group's residuals of so many columns."""
         name = self.method_name
         names = [column for column in names if not records[column].missing.all()]
-        x, y = records.raw(names), np.column_stack([np.empty((len(records), 0)), *map(_at_mean, records.raw(given).T)])
+        x, y = records.raw(names), np.column_stack([np.empty((len(records), 0)), *map(at_mean, records.raw(given).T)])
         if not len(x) or not names:
             return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
         least = 0 if self.small == "allow" else partition.k
@@ -116,8 +116,8 @@ class MomentDraw(Synthesiser):
         return self._synthesise(records, columns, partition, (), draw, rng, progress, exact=exact)
 
 
-def _at_mean(column: Floats) -> Floats:
-    """A kept column with its missing cells at the mean of the known ones; one without any is constant."""
+def at_mean(column: Floats) -> Floats:
+    """A column with its missing cells at the mean of the known ones; one without any is constant."""
     known = ~np.isnan(column)
     return np.where(known, column, column[known].mean() if known.any() else 0.0)
 

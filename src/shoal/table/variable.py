@@ -171,7 +171,8 @@ class Variable:
             if self.scale == "log":
                 check_positive(self.values, self.name, "scale: log")
             to_scale = standardiser(self.values, self.scale) if self.whole is None else self.whole.standardised
-            return lambda other: root * to_scale(other.values)[:, None]
+            # a missing cell has no place, though it has one among ranks, and in a column with one value
+            return lambda other: root * np.where(other.missing, np.nan, to_scale(other.values))[:, None]
 
         def place_codes(other: Variable) -> Floats:
             places = self.places(other)
