@@ -178,3 +178,13 @@ def test_codes_stay_as_they_were(tmp_path: Path) -> None:
     assert labels[0] == labels[1] == [f"[{age}, {age + 5})" for age in range(20, 80, 5)]
     assert set(shoal.protect(numbers, alone, seed=1).data["age"]) == {"*"}
     assert min(known_of(folders, NAMES).values()) >= K
+
+
+def test_levels_of_other_columns_are_not_kept(tmp_path: Path) -> None:
+    """A column that the next release no longer generalises has no level there."""
+    tree = {"role": "quasi-identifier", "hierarchy": {"intervals": [20, 40]}}
+    kept = {**KEPT, "columns": {**COLUMNS, "age": tree, "distance": tree}, "steps": [{"mask": "generalise", "k": K}]}
+    first, second = (in_numbers(table, month) for month, table in enumerate(registry(2, 300, 3)))
+    shoal.protect(first, kept, tmp_path / "0", seed=1, ledger=tmp_path / "l")
+    fewer = {**kept, "columns": {**COLUMNS, "age": tree, "distance": "identifier"}}
+    assert len(shoal.protect(second, fewer, tmp_path / "1", seed=1, ledger=tmp_path / "l").data) > 100

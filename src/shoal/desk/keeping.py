@@ -100,7 +100,7 @@ class Keeping:
         """The plan with columns generalised to the levels of the last release."""
         *_, last = None, *self._entries()
         levels = {} if last is None else last.about.get("levels", {})
-        steps = (_at_levels(step, levels.get(str(number))) for number, step in enumerate(plan.steps))
+        steps = (_at_levels(step, plan, levels.get(str(number), {})) for number, step in enumerate(plan.steps))
         return replace(plan, steps=tuple(steps))
 
     def before_steps(self, original: Microdata, course: Course) -> Course:
@@ -249,9 +249,10 @@ def _in_private(after: Sequence[str | Path]) -> Ledger | None:
     return joined
 
 
-def _at_levels(step: Step, levels: Mapping[str, int] | None) -> Step:
+def _at_levels(step: Step, plan: Plan, levels: Mapping[str, int]) -> Step:
     """The step at levels that an earlier release had, if the plan allows them: k persons share each sequence anyway."""
-    if levels is None or step.method.method_name != "generalise" or step.method.requirements:
+    others = step.method.method_name != "generalise" or levels.keys() != {*step.changes(plan.schema)}
+    if others or step.method.requirements:
         return step
     ranges = step.method.levels or {}
     if not all(ranges[n][0] <= level <= ranges[n][1] for n, level in levels.items() if n in ranges):
