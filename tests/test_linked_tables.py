@@ -275,8 +275,11 @@ def test_households_above_persons() -> None:
     given["patients"] = given["patients"].with_columns(home=pl.Series([1, 1, 2, 2, 3]))
     described = plan({**K2, "unit": "household"}, {**K2, "unit": "household", "knowing": "one record"})
     described["tables"]["patients"] = {**PATIENTS, "columns": {"sex": QI, "home": "household"}}
-    whole, one = shoal.audit(given, described).verdicts[:2]
+    evidence = shoal.audit(given, described)
+    whole, one = evidence.verdicts[:2]
     assert (whole.achieved, one.achieved) == (1, 1)
+    (caution,) = (line for line in evidence.lines() if "'home' is released" in line)
+    assert "k-anonymity of households, one record known:" in caution  # of the other, all records are known by default
     assert "3 households in 13 records" in whole.sentence
     without = verdict({**K2, "unit": "household"})
     assert "The table has no column with the role household" in without.sentence

@@ -177,7 +177,7 @@ def _cautions(plan: LinkedPlan, pairs: Mapping[str, TablePair]) -> Iterator[Know
         if (column := telling_column(pair, "person")) is not None:
             yield KnownLess(identifier=column if column == ORDER else f"{name}.{column}", asked=_asked(less), own=False)
     root = plan.tables[plan.root]
-    of_persons = [model for model in plan.requirements if not model.knows_households]
+    of_persons = [m for m in plan.requirements if not replace(m, knowing=m.knowing or "all records").knows_households]
     for name in set(root.schema.names("household")) - root.taken_out if of_persons else ():
         yield KnownLess(identifier=name, asked=_asked(of_persons), own=True, unit="household")
 
