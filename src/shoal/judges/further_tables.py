@@ -5,13 +5,14 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Longs
 from shoal.table.hierarchy_builders import value_label
 from shoal.table.microdata import Microdata, as_records
 from shoal.table.records import Records
 from shoal.table.schema import Column
 from shoal.table.variable import Variable
-from shoal.vocabulary.errors import DataError
+from shoal.vocabulary.errors import DataError, NoFigure
 
 
 def like(template: Records, table: Any) -> Records:
@@ -34,6 +35,16 @@ def like(template: Records, table: Any) -> Records:
         order = _order(template[name], frame[name]) if template[name].level == "ordinal" else None
         described[name] = Column(role=template[name].role, level=template[name].level, missing="keep", order=order)
     return Microdata.of(frame.select(*described), described).encoded
+
+
+def attacked(pair: TablePair, holdout: Any) -> list[Records]:
+    """What an attacker has, and whom they attack: the closed release, the original, and a holdout if given."""
+    tables = [pair.closure.records, pair.before]
+    if holdout is not None:
+        tables.append(like(pair.before, holdout))
+    if any(not len(table) for table in tables):
+        raise NoFigure("A table has no records.")
+    return tables
 
 
 def _order(variable: Variable, column: nw.Series[Any]) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from shoal.judges.exact_matches import comparable_rows
-from shoal.judges.further_tables import like
+from shoal.judges.further_tables import attacked
 from shoal.judges.joint_codes import joint_codes
 from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, MissingCells, Records, TablePair, common
 from shoal.judges.success import AttackResult, SuccessRate
@@ -61,17 +61,13 @@ class AttributeDisclosure(RiskMeasure):
     missing: MissingCells | None = None
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
-        tables = [pair.closure.records, pair.before]
-        if self.holdout is not None:
-            tables.append(like(pair.before, self.holdout))
+        tables = attacked(pair, self.holdout)
         secrets, keys = pair.common(self.secrets, "confidential"), pair.common(self.columns, "quasi-identifier")
         for table in tables[1:]:
             secrets, keys = (common(table, tables[0], names) for names in (secrets, keys))
         keys = tuple(name for name in keys if name not in secrets)
         if not keys or not secrets:
             raise NoFigure("Both a known column and a secret one must be in all tables.")
-        if any(not len(table) for table in tables):
-            raise NoFigure("A table has no records.")
         missing = self.missing or pair.missing
         known = _codes(tables, keys)
         attacks = {name: _attack(known, [c[:, 0] for c in _codes(tables, (name,))], missing) for name in secrets}

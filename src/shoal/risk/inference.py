@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from shoal.judges.further_tables import like
+from shoal.judges.further_tables import attacked
 from shoal.judges.mixed_columns import MixedColumns
 from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, MissingCells, TablePair, common, comparable
 from shoal.judges.success import AttackResult, SuccessRate
@@ -60,17 +60,13 @@ class Inference(RiskMeasure):
     missing: MissingCells | None = None
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
-        tables = [pair.closure.records, pair.before]
-        if self.holdout is not None:
-            tables.append(like(pair.before, self.holdout))
+        tables = attacked(pair, self.holdout)
         secrets, keys = pair.common(self.secrets, "confidential"), pair.common(self.columns, "quasi-identifier")
         for table in tables[1:]:
             secrets, keys = (comparable(tables[0], table, common(table, tables[0], n)) for n in (secrets, keys))
         keys = tuple(name for name in keys if name not in secrets)
         if not keys or not secrets:
             raise NoFigure("Both a known column and a secret one must be in all tables, as numbers or as categories.")
-        if any(not len(table) for table in tables):
-            raise NoFigure("A table has no records.")
         cells, hidden = MixedColumns.of(keys, *tables), MixedColumns.of(secrets, *tables)
         numbers = np.array([pair.before[name].continuous for name in secrets])
         missing = self.missing or pair.missing

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from shoal.judges.further_tables import like
+from shoal.judges.further_tables import attacked
 from shoal.judges.mixed_columns import MixedColumns
 from shoal.judges.prelude import Finding, Floats, Generator, MissingCells, Records, TablePair, common, comparable
 from shoal.judges.success import AttackResult, SuccessRate
@@ -60,12 +60,8 @@ class Linkability(RiskMeasure):
     missing: MissingCells | None = None
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
-        tables = [pair.closure.records, pair.before]
-        if self.holdout is not None:
-            tables.append(like(pair.before, self.holdout))
+        tables = attacked(pair, self.holdout)
         first, second = self._files(pair, tables)
-        if any(not len(table) for table in tables):
-            raise NoFigure("A table has no records.")
         cells = MixedColumns.of((*first, *second), *tables)
         released, missing = cells.tables[0], self.missing or pair.missing
         space = GowerSpace(candidates=released, scale=cells.scale, missing=missing)

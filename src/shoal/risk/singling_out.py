@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from shoal.judges.further_tables import like
+from shoal.judges.further_tables import attacked
 from shoal.judges.mixed_columns import MixedColumns
 from shoal.judges.predicates import random_predicates, singling_out_predicates, success_at
 from shoal.judges.prelude import Finding, Generator, MissingCells, Records, TablePair, common, comparable
@@ -67,17 +67,13 @@ class SinglingOut(RiskMeasure):
     missing: MissingCells | None = None
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
-        released = pair.closure.records
-        tables = [released, pair.before]
-        names = comparable(pair.before, released, self.compared(pair))
-        if self.holdout is not None:
-            tables.append(like(pair.before, self.holdout))
-            names = comparable(pair.before, tables[-1], common(tables[-1], released, names))
+        tables = attacked(pair, self.holdout)
+        names = self.compared(pair)
+        for table in (tables[0], *tables[2:]):
+            names = comparable(pair.before, table, common(table, tables[0], names))
         size = 1 if self.mode == "univariate" else self.size
         if len(names) < size:
             raise NoFigure(f"Predicates need {plural(size, 'column')} that the tables have in common.")
-        if any(not len(table) for table in tables):
-            raise NoFigure("A table has no records.")
         return self._attacked(MixedColumns.of(names, *tables), size, tables, self.missing or pair.missing, rng)
 
     def _attacked(

@@ -7,7 +7,7 @@ import numpy as np
 from shoal.judges.prelude import Bools, Finding, Floats, Generator, Records, TablePair
 from shoal.kernels import linear
 from shoal.utility.base import OfNumbers
-from shoal.vocabulary.prelude import NoFigure, in_digits, method, of_original
+from shoal.vocabulary.prelude import NoFigure, in_digits, method, of_original, quoted
 
 
 @method("correlation-change", title="Change of correlations", source="Domingo-Ferrer & Torra (2001)")
@@ -76,6 +76,18 @@ def correlated(pair: TablePair, names: tuple[str, ...]) -> tuple[Correlated, Cor
         pair.once(("correlations before", names), lambda: Correlated.of(pair.before, names)),
         pair.once(("correlations after", names), lambda: Correlated.of(pair.released, names)),
     )
+
+
+def eigen_of_correlations(
+    pair: TablePair, names: tuple[str, ...]
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """Eigenvalues, largest first, and eigenvectors of both tables' correlations, in which no column is constant."""
+    x, y = correlated(pair, names)
+    if len(names) < 2 or min(x.records, y.records) < 3:
+        raise NoFigure("There are not two continuous columns with three complete records in both tables.")
+    if constant := [n for n, a, b in zip(names, x.varies, y.varies) if not (a and b)]:
+        raise NoFigure(f"Columns constant in one of the tables have no correlation: {quoted(constant)}.")
+    return linear.eigen(x.matrix), linear.eigen(y.matrix)
 
 
 def complete(x: Floats) -> Floats:

@@ -5,10 +5,9 @@ from typing import Literal
 import numpy as np
 
 from shoal.judges.prelude import Finding, Generator, TablePair
-from shoal.kernels import linear
 from shoal.utility.base import OfNumbers
-from shoal.utility.correlation_change import correlated
-from shoal.vocabulary.prelude import NoFigure, in_digits, method, of_original, quoted
+from shoal.utility.correlation_change import eigen_of_correlations
+from shoal.vocabulary.prelude import in_digits, method, of_original
 
 
 @method(
@@ -35,13 +34,7 @@ class Eigenvalues(OfNumbers):
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.compared(pair)
-        x, y = correlated(pair, names)
-        if len(names) < 2 or min(x.records, y.records) < 3:
-            raise NoFigure("There are not two continuous columns with three complete records in both tables.")
-        if constant := [n for n, a, b in zip(names, x.varies, y.varies) if not (a and b)]:
-            raise NoFigure(f"Columns constant in one of the tables have no correlation: {quoted(constant)}.")
-        before = linear.eigen(x.matrix)[0]
-        after = linear.eigen(y.matrix)[0]
+        before, after = (values for values, _ in eigen_of_correlations(pair, names))
         real = before > before[0] * len(names) * np.finfo(float).eps * 100
         change = np.abs(after - before)
         relative = change[real] / before[real]

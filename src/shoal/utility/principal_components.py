@@ -5,10 +5,9 @@ from typing import Annotated, Literal
 import numpy as np
 
 from shoal.judges.prelude import Finding, Floats, Generator, TablePair
-from shoal.kernels import linear
 from shoal.utility.base import OfNumbers
-from shoal.utility.correlation_change import correlated
-from shoal.vocabulary.prelude import ByColumn, Ge, NoFigure, in_digits, method, of_original, quoted
+from shoal.utility.correlation_change import eigen_of_correlations
+from shoal.vocabulary.prelude import ByColumn, Ge, NoFigure, in_digits, method, of_original
 
 NEGLIGIBLE = 1e-10
 """Eigenvalues up to this share of the number of columns are zero but for rounding: their factors have no scores."""
@@ -53,12 +52,7 @@ class PrincipalComponents(OfNumbers):
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.compared(pair)
-        x, y = correlated(pair, names)
-        if len(names) < 2 or min(x.records, y.records) < 3:
-            raise NoFigure("There are not two continuous columns with three complete records in both tables.")
-        if constant := [n for n, a, b in zip(names, x.varies, y.varies) if not (a and b)]:
-            raise NoFigure(f"Columns constant in one of the tables have no correlation: {quoted(constant)}.")
-        before, after = linear.eigen(x.matrix), linear.eigen(y.matrix)
+        before, after = eigen_of_correlations(pair, names)
         many = min(self.components, len(names))
         if self.figure == "scores" and min(e[0][many - 1] for e in (before, after)) <= NEGLIGIBLE * len(names):
             raise NoFigure("A component has no variance in one of the tables, so there are no scores on it.")
