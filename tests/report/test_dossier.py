@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.report.decision import decision
 from shoal.report.dossier_parts import QUESTIONS, dossier_parts
 from shoal.vocabulary.errors import FileError
 from shoal.vocabulary.registry import registered
@@ -69,9 +70,26 @@ def test_every_statement_points_into_the_evidence(folder: Path, part: str) -> No
 def test_the_dossier_says_with_what_each_step_was_made(folder: Path) -> None:
     for part in ("release", "private"):
         content = json.loads((folder / part / "evidence.json").read_text())
-        done = [statement.text for statement in dossier_parts(content)[0].questions[1].statements]
+        done = [statement.text for statement in dossier_parts(content)[0].questions[2].statements]
         assert "cuts 30, 50" in done[0]
         assert "suppress on age, area (k 2; " in done[1].removeprefix("Step 2: ")
+
+
+def test_the_dossier_opens_with_the_head_of_the_report(folder: Path) -> None:
+    for part in ("release", "private"):
+        content = json.loads((folder / part / "evidence.json").read_text())
+        head = decision(content)
+        (first, *points) = dossier_parts(content)[0].questions[0].statements
+        assert first.text == f"{head.word}. {head.heading}."
+        assert [point.text.split(":")[0] for point in points] == [point.label for point in head.points]
+
+
+def test_no_sentence_says_a_bound_twice(folder: Path) -> None:
+    content = json.loads((folder / "release" / "evidence.json").read_text())
+    texts = [s.text for part in dossier_parts(content) for question in part.questions for s in question.statements]
+    titles = tuple(f"{m['title']}: " for m in content["measures"] if isinstance(m["value"], dict))
+    bounded = [text for text in texts if titles and text.startswith(titles)]
+    assert bounded and all(text.count("at most") + text.count("at least") == 1 for text in bounded)
 
 
 def test_every_question_has_a_statement_or_a_field(folder: Path) -> None:

@@ -232,6 +232,13 @@ class Finding:
         form = self.public_value
         if isinstance(form, Band) and form.unit in (RANGE, SQUARED_RANGE):
             return f"{self.title}: {of_range(form)}."
+        if isinstance(form, Band) and is_share(self.private_form()):
+            ends = (("most", form.at_most), ("least", form.at_least))
+            return (
+                f"{self.title}: "
+                + " and ".join(f"at {word} {share(end)}" for word, end in ends if end is not None)
+                + "."
+            )
         return "" if form is None else f"{self.title}: {form}."
 
     def public_form(self) -> ByLabel:

@@ -8,6 +8,7 @@ counts as personal data is a finding of law: no statement here makes it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shoal.report.decision import decision
 from shoal.report.evidence import EvidenceFile, Figure, Question, Step
 from shoal.report.forms import READINGS, figure, in_unit, share
 from shoal.report.unchanged import left_unchanged, unchanged_sentence
@@ -69,7 +70,7 @@ def dossier_parts(content: EvidenceFile) -> tuple[DossierPart, ...]:
         DossierPart(
             title="The release",
             source="What is described, and by whom",
-            questions=(_identity(content), _what_was_done(content), _limits(content)),
+            questions=(_summary(content), _identity(content), _what_was_done(content), _limits(content)),
         ),
         DossierPart(
             title="The three questions of the Article 29 Working Party",
@@ -91,6 +92,16 @@ def dossier_parts(content: EvidenceFile) -> tuple[DossierPart, ...]:
             source="European Health Data Space, Regulation (EU) 2025/327, chapter IV",
             questions=tuple(_health_data_space(content)),
         ),
+    )
+
+
+def _summary(content: EvidenceFile) -> DossierQuestion:
+    """The head of the report: may the release go, and what is left to decide."""
+    head = decision(content)
+    every = ("/requirements", "/measures", "/left as they came")
+    points = [Statement(text=f"{point.label}: {' '.join(point.sentences)}", sources=every) for point in head.points]
+    return DossierQuestion(
+        title="Summary", statements=(Statement(text=f"{head.word}. {head.heading}.", sources=every), *points)
     )
 
 
@@ -150,7 +161,7 @@ def _limits(content: EvidenceFile) -> DossierQuestion:
     statements = [
         Statement(
             text=f"{verdict['requirement']}: {'proved' if verdict['holds'] else 'refuted'} on the table as it is "
-            f"written. {verdict['sentence']}",
+            f"written. {verdict['sentence'] if verdict['achieved'] is not None else 'The figure is private.'}",
             sources=(f"/requirements/{place}",),
         )
         for place, verdict in enumerate(content["requirements"])
@@ -216,10 +227,10 @@ def _of_measure(place: int, measure: Figure) -> Statement:
             f"{in_unit(interval['high'], measure)})"
         )
     )
-    sentence = (
-        measure["sentence"] if measure["sentence"].rstrip(".") != f"{measure['title']}: {measure['value']}" else ""
-    )
-    text = f"{measure['title']}: {in_unit(measure['value'], measure)}{sure}. {sentence}".rstrip()
+    titled = f"{measure['title']}: "
+    text = f"{titled}{in_unit(measure['value'], measure)}{sure}. {measure['sentence']}".rstrip()
+    if measure["sentence"].startswith(titled):  # a bound in the place of a private figure
+        text = measure["sentence"]
     return Statement(text=text, sources=(f"/measures/{place}/value",))
 
 
@@ -250,7 +261,8 @@ def _framework(content: EvidenceFile) -> Iterator[DossierQuestion]:
     )
     roles: dict[str, list[str]] = {}
     for column in content["columns"]:
-        roles.setdefault(column["role"], []).append(column["name"])
+        label = f" ({column['label']})" if column["label"] else ""
+        roles.setdefault(column["role"], []).append(f"{column['name']}{label}")
     yield DossierQuestion(
         title="Data assessment (clause 7): features of the data and attacks",
         statements=(
