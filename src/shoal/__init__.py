@@ -61,9 +61,9 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"shoal.{_HOMES[name]}"), name)
     if not name.startswith("_"):
-        for entry in import_module("shoal.vocabulary.registry").registered():
-            if entry.cls.__name__ == name:
-                return entry.cls
+        method = import_module("shoal.vocabulary.registry").method_class(name)
+        if method is not None:
+            return method
     raise AttributeError(f"module 'shoal' has no attribute '{name}'{_nearest(name)}")
 
 

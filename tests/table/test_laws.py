@@ -126,3 +126,31 @@ def test_no_arithmetic_where_the_cells_are_others_or_no_numbers(cells: list[obje
     original = records_of(birth=BIRTHS, age=AGES)
     released = records_of(birth=BIRTHS, age=[None, *cells[1:]])
     assert uncontradicted(released, Laws.for_release(original, released).arithmetic) == []
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 3)] * 3, st.booleans()), min_size=30, max_size=60),
+    st.sets(st.sampled_from("abcde"), max_size=4),
+)
+def test_laws_by_some_columns_are_those_of_all_that_are_by_them(
+    rows: list[tuple[int, int, int, bool]], by: set[str]
+) -> None:
+    """As many are counted against chance as if all were looked for."""
+    original = records_of(
+        a=[row[0] for row in rows],
+        b=[10 * row[1] for row in rows],
+        c=[row[0] + 10 * row[1] for row in rows],
+        d=["xyz"[(row[0] * row[1] + row[3]) % 3] for row in rows],
+        e=[row[2] - row[0] if row[3] else row[2] for row in rows],
+    )
+    lacking = ["c", "d", "e"]
+    every, some = Laws.of(original, lacking), Laws.of(original, lacking, by=by)
+    assert {law for law in some.arithmetic if set(law.by) <= by} == {
+        law for law in every.arithmetic if set(law.by) <= by
+    }
+    for laws in (every, some):
+        assert laws.look_ups.keys() >= {law for law in every.look_ups if len(law.by) == 1}
+    assert {law: at for law, at in some.look_ups.items() if set(law.by) <= by} == {
+        law: at for law, at in every.look_ups.items() if set(law.by) <= by
+    }
+    assert all(set(law.by) <= by for law in some.look_ups if len(law.by) == 2)

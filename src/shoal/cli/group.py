@@ -15,6 +15,15 @@ from shoal.cli.terminal import Terminal
 ONCE = 3.0
 """Seconds within which requests to end count as one: a busy machine may take so long to pass one on."""
 
+WORK = {
+    "audit": "shoal.desk.audit",
+    "init": "shoal.desk.init",
+    "methods": "shoal.vocabulary.registry",
+    "risk": "shoal.desk.exposure",
+    "schema": "shoal.plan",
+}
+"""Modules that do the work of commands; `shoal.desk.protect` for those that are not here."""
+
 pass_terminal = click.make_pass_decorator(Terminal)
 
 
@@ -49,16 +58,14 @@ def _version() -> click.Option:
 
 
 class _Command(click.Command):
-    """A command that imports all modules before its work, so that Ctrl-C interrupts only one of the two."""
+    """A command that imports what all need before its work, so that Ctrl-C interrupts only one of the two."""
 
     def __init__(self, name: str | None, **described: Any) -> None:
         super().__init__(name, **described)
         self.params += _of_every_command()
 
     def invoke(self, context: click.Context) -> Any:
-        for module in ("shoal.desk.protect", "shoal.table.files.tables"):
-            import_module(module)
-        import_module("shoal.vocabulary.registry").load()
+        import_module(WORK.get(str(self.name), "shoal.desk.protect"))
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 if callable(signal.getsignal(number)):  # not where it is ignored

@@ -4,11 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from shoal.desk.audit_in_parts import audit_in_parts
 from shoal.desk.audit_whole import audit_whole
 from shoal.desk.given import EngineName, Given
-from shoal.desk.in_parts import Workshop
-from shoal.desk.linked import audit_linked
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
 from shoal.plan.linked import LinkedPlan, any_plan
@@ -68,12 +65,17 @@ def audit(
     if isinstance(described, LinkedPlan):
         if original is not None or private is not None:
             raise ParameterError("Several tables are audited by themselves. Leave original and private out.")
+        from shoal.desk.linked import audit_linked
+
         return audit_linked(table, described, memory=memory, reading=reading)
     given = Given.of(table, reading, judged=True)
     allowed = allowance(memory)
     alone = original is None and private is None
     with shown(stage) as tell:
         if alone and given.in_parts(described):
+            from shoal.desk.audit_in_parts import audit_in_parts
+            from shoal.desk.in_parts import Workshop
+
             return audit_in_parts(given, described, Workshop(memory=allowed, workers=workers, engine=engine, tell=tell))
         needed = whole_needed_to_judge(described) if alone else ["Leave the original out."]
         data = given.in_memory(allowed, needed)

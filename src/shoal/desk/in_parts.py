@@ -13,22 +13,24 @@ from weakref import finalize
 
 from shoal.desk.given import EngineName, Given, check_fits, engine_for
 from shoal.desk.identity import identity
-from shoal.desk.keeping import Keeping
+from shoal.desk.keeping import AT_ONCE, Keeping
 from shoal.desk.whole import exact_measures, protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.release import LargeRelease, Release, WholeRelease
 from shoal.release.directory import check_free
 from shoal.release.in_parts import write_release
+from shoal.release.publish import UNPROVED
 from shoal.run.parts.admission import columns_at_once, needed_at_once, whole_needed
 from shoal.run.parts.in_blocks import Runs
 from shoal.run.parts.journal import Journal
 from shoal.run.parts.outcome import carried_out
 from shoal.run.parts.steps import Run
+from shoal.run.privacy_spent import private_steps
 from shoal.table.files.atomic import atomic_directory, locked, resolved
 from shoal.table.files.table import Table
 from shoal.table.parts.session import session
-from shoal.vocabulary.errors import FileError, ShoalError, plural
+from shoal.vocabulary.errors import FileError, ParameterError, Refused, ShoalError, plural
 from shoal.vocabulary.progress import OnProgress
 
 UNFINISHED = "unfinished"
@@ -65,20 +67,27 @@ class Writing:
 
 
 def protect_in_parts(
-    given: Given, plan: Plan, out: Path, seed: int | None, workshop: Workshop, writing: Writing
+    given: Given, plan: Plan, out: Path | None, seed: int | None, workshop: Workshop, writing: Writing
 ) -> Release:
     """Protect a table in parts, prove what the plan requires on the files as written, and put the release in its place.
 
     The release is a directory of Parquet parts, or one CSV file; one file of any format where something of the plan
-    needs the table whole. Parameters are those of `shoal.protect`.
+    needs the table whole. Without `out` nothing is written to stay. Parameters are those of `shoal.protect`.
 
     Raises
     ------
     Refused
-        If a requirement does not hold on the files as written, or a step refuses.
+        If a requirement does not hold on the files as written, a step refuses, or the plan requires nothing.
     InputError
         If the table or the plan cannot be used, or what needs records at once needs more memory than may be used.
     """
+    if writing.keeping is not None and writing.keeping.rules.hold_back:
+        raise ParameterError(AT_ONCE)
+    if out is None:
+        return _for_now(given, plan, seed, workshop, writing)
+    protects = any(model.protects for model in plan.requirements)
+    if not (protects or writing.unproved or private_steps(plan)):
+        raise Refused(UNPROVED)
     if whole_needed(plan):
         return _written_whole(given, plan, out, seed, workshop, writing)
     return _written_in_parts(given, plan, out, seed, workshop, writing)
@@ -115,9 +124,7 @@ def _written_whole(
     return release
 
 
-def protect_in_parts_for_now(
-    given: Given, plan: Plan, seed: int | None, workshop: Workshop, writing: Writing
-) -> Release:
+def _for_now(given: Given, plan: Plan, seed: int | None, workshop: Workshop, writing: Writing) -> Release:
     """The same with nothing written to stay: a `LargeRelease` lies in a temporary folder as long as it is there."""
     folder = mkdtemp(prefix="shoal-")
     out = Path(folder, "release")

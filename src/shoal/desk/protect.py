@@ -3,26 +3,23 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.desk.given import EngineName, Given
-from shoal.desk.in_parts import Workshop, Writing, protect_in_parts, protect_in_parts_for_now
-from shoal.desk.keeping import AT_ONCE, Keeping
-from shoal.desk.linked import no_ledger, protect_linked
 from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.plan.linked import LinkedPlan, any_plan
 from shoal.release import Release
 from shoal.release.directory import check_free, check_writable
-from shoal.release.publish import UNPROVED
 from shoal.run.carry_out import check_seed
 from shoal.run.parts.admission import whole_needed
-from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
-from shoal.vocabulary.errors import ParameterError, Refused
 from shoal.vocabulary.progress import OnProgress, shown
+
+if TYPE_CHECKING:
+    from shoal.desk.keeping import Keeping
 
 
 def protect(
@@ -110,12 +107,14 @@ def protect(
     """
     described = any_plan(plan, folder)
     if isinstance(described, LinkedPlan):
+        from shoal.desk.linked import no_ledger, protect_linked
+
         no_ledger(ledger, after)
         run = partial(protect_linked, seed=seed, memory=memory, stage=stage, reading=reading)
         return run(table, described, out, overwrite=overwrite, unproved=unproved)
     admit(described)
     check_seed(seed)
-    keeping = Keeping.of(described, ledger, (after,) if isinstance(after, (str, Path)) else after)
+    keeping = _keeping(described, ledger, (after,) if isinstance(after, (str, Path)) else after)
     allowed = allowance(memory)
     given = Given.of(table, reading)
     if out is not None:
@@ -123,19 +122,23 @@ def protect(
         check_free(Path(out), overwrite=overwrite)
     with shown(stage) as tell:
         if given.in_parts(described):
-            if keeping is not None and keeping.rules.hold_back:
-                raise ParameterError(AT_ONCE)
+            from shoal.desk.in_parts import Workshop, Writing, protect_in_parts
+
             how = Workshop(memory=allowed, workers=workers, engine=engine, tell=tell)
             writing = Writing(overwrite=overwrite, unproved=unproved, frontier=frontier, source=source, keeping=keeping)
-            if out is None:
-                return protect_in_parts_for_now(given, described, seed, how, writing)
-            protects = any(model.protects for model in described.requirements)
-            if not (protects or unproved or private_steps(described)):
-                raise Refused(UNPROVED)
-            return protect_in_parts(given, described, Path(out), seed, how, writing)
+            return protect_in_parts(given, described, Path(out) if out is not None else None, seed, how, writing)
         data = given.in_memory(allowed, whole_needed(described))
         release = protect_whole(data, described, seed=seed, stage=tell, source=source or given.origin, keeping=keeping)
     if out is not None:
         labels = data if isinstance(data, Table) else None
         release.write(out, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)
     return release
+
+
+def _keeping(plan: Plan, ledger: str | Path | None, after: Sequence[str | Path]) -> "Keeping | None":
+    """The ledger that the plan asks for; None where neither it nor the caller names one."""
+    if plan.ledger is None and ledger is None and not after:
+        return None
+    from shoal.desk.keeping import Keeping
+
+    return Keeping.of(plan, ledger, after)

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shoal.desk.keeping import Keeping
 from shoal.judges.evidence import Evidence
 from shoal.kernels.draws import seed_below
 from shoal.plan import Plan
@@ -31,6 +30,9 @@ from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import ParameterError, PlanError
 from shoal.vocabulary.progress import OnProgress, shown
 
+if TYPE_CHECKING:
+    from shoal.desk.keeping import Keeping
+
 UNKEPT = (
     "The plan has a ledger, by which only shoal protect judges a release. Take the section ledger out to try the plan "
     "without it."
@@ -51,7 +53,7 @@ def protect_whole(
     stage: OnProgress | None = None,
     source: Mapping[str, Any] | None = None,
     run: Runs | None = None,
-    keeping: Keeping | None = None,
+    keeping: "Keeping | None" = None,
 ) -> WholeRelease:
     """Protect a table that is held whole, and prove what the plan requires.
 
@@ -100,7 +102,7 @@ def _proved_release(
     stage: OnProgress,
     source: Mapping[str, Any] | None,
     run: Runs | None,
-    keeping: Keeping | None,
+    keeping: "Keeping | None",
     fractional: Collection[str] = (),
 ) -> WholeRelease:
     """One release, proved."""

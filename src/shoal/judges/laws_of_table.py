@@ -100,16 +100,18 @@ def laws_on(records: Records, targets: Collection[str], sources: Collection[str]
     """The laws by which some columns, the first `MOST_COLUMNS` of them, give back others."""
     targets = list(targets)
     sources = [name for name in records.names() if name in sources and name not in targets][:MOST_COLUMNS]
-    laws = _laws(records.select([*targets, *sources]), targets, [*targets, *sources])
+    laws = _laws(records.select([*targets, *sources]), targets, [*targets, *sources], sources)
     return [law for law in laws if set(law.sources) <= set(sources)]
 
 
-def _laws(records: Records, targets: Sequence[str], names: Sequence[str]) -> list[ListedLaw]:
+def _laws(
+    records: Records, targets: Sequence[str], names: Sequence[str], by: Collection[str] | None = None
+) -> list[ListedLaw]:
     """The laws on some columns of a table, in the order of names; of two by the same columns, arithmetic."""
     most = min(MOST_RECORDS, max(FEWEST_RECORDS, MOST_VISITS // max(len(names), 1) ** 2))
     if len(records) > most:
         records = records.take(np.arange(most))
-    laws = {(frozenset(law.sources), law.name): law for law in _listed(Laws.of(records, targets))}
+    laws = {(frozenset(law.sources), law.name): law for law in _listed(Laws.of(records, targets, by=by))}
     return sorted(laws.values(), key=lambda law: (names.index(law.name), len(law.sources)))
 
 

@@ -35,7 +35,7 @@ from shoal.table.step_result import StepAccount
 from shoal.table.variable import Variable
 from shoal.vocabulary.facts import losses, private_form
 from shoal.vocabulary.parameters import columns_named_by
-from shoal.vocabulary.registry import Entry, build, load, registered
+from shoal.vocabulary.registry import Entry, build, plugins, registered
 
 PACKAGES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
 """Packages whose versions a record names: figures and files depend on them."""
@@ -124,7 +124,7 @@ def shared_account(
         accepted=accepted,
         missing=missing,
         before=(),
-        versions=versions_of((*PACKAGES, *packages, *load())),
+        versions=versions_of((*PACKAGES, *packages, *plugins())),
         seed=seed,
         about=public_about(plan, withheld),
         exact=exact,

@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from typing import TYPE_CHECKING, Any
 
 from shoal.report.became import became, counts_kept
 from shoal.report.charts import Chart, class_sizes_chart, drawn, size_range, svg
@@ -20,6 +18,9 @@ from shoal.report.forms import READINGS, UnitAndLimits, figure, in_unit, in_word
 from shoal.report.frontier_marks import UNPROTECTED, along_frontier, axes, axis_of, marks
 from shoal.report.headlines import by_rank, main_measure, measured
 from shoal.report.risk_map import SHAPES, Axis, Mark, MarkKind, marks_of, risk_map
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 Filled = dict[str, Any]
 """Values that fill a template, by the names that it uses."""
@@ -115,15 +116,11 @@ def render(template: str, **content: Any) -> str:
 
 
 @cache
-def _templates() -> Environment:
-    """The templates, each compiled once in a process."""
-    pages = Environment(
-        loader=PackageLoader("shoal.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def _templates() -> "Environment":
+    """The templates, each compiled once."""
+    from shoal.report.templating import environment
+
+    pages = environment()
     pages.filters |= {
         "described": _described,
         "over_copies": over_copies,

@@ -135,14 +135,19 @@ class Arithmetic:
     lacking
         Columns with cells that are missing or will be; a law without any of them fills in nothing. By default the
         incomplete columns.
+    by
+        Laws that compute a column from two others are looked for only where both are among these; by default anywhere.
     """
 
-    def __init__(self, records: Records, lacking: Collection[str] | None = None) -> None:
+    def __init__(
+        self, records: Records, lacking: Collection[str] | None = None, by: Collection[str] | None = None
+    ) -> None:
         if lacking is None:
             lacking = [v.name for v in records.variables if not v.complete]
         read = [NumericCells.of(v) for v in records.variables] if lacking else []
         self.cells = {cells.name: cells for cells in read if cells is not None}
         self.lacking = [name for name in self.cells if name in lacking]
+        self.by = self.cells if by is None else by
 
     @cached_property
     def laws(self) -> list[ArithmeticLaw]:
@@ -168,7 +173,7 @@ class Arithmetic:
     def _sources(self, on: str) -> list[tuple[str, str]]:
         """Pairs of other columns; at least one is incomplete unless the column itself is."""
         lacking = set(self.lacking)
-        pairs = combinations([name for name in self.cells if name != on], 2)
+        pairs = combinations([name for name in self.cells if name != on and name in self.by], 2)
         return [pair for pair in pairs if on in lacking or lacking & set(pair)] if lacking else []
 
     def _affine(self, on: str, by: str) -> ArithmeticLaw | None:

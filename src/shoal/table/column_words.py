@@ -46,24 +46,28 @@ class Meaning:
         return f"its {self.where} says '{self.words}'"
 
 
-CONTENT = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-PARTS: Mapping[str, str] = CONTENT["parts"]
+@cache
+def _content() -> Mapping[str, Any]:
+    """The file, read when a column's meaning is asked for."""
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def _term(entry: Mapping[str, Any]) -> Term:
     """A term of the file, with each `<part>` in its words expanded."""
-    words = re.sub(r"<(\w+)>", lambda part: PARTS[part[1]], "|".join(entry["words"]))
+    words = re.sub(r"<(\w+)>", lambda part: str(_content()["parts"][part[1]]), "|".join(entry["words"]))
     return Term(**{**entry, "words": re.compile(rf"\b(?:{words})\b")})
 
 
 @cache
 def _terms() -> tuple[Term, ...]:
     """Terms from the narrowest to the widest; the first that a text contains decides. Compiled when one is needed."""
-    return tuple(map(_term, CONTENT["terms"]))
+    return tuple(map(_term, _content()["terms"]))
 
 
-ALONE: Mapping[str, str] = {word: role for role, words in CONTENT["alone"].items() for word in words}
-"""Roles of words that count only if they are the whole name or label."""
+@cache
+def _alone() -> Mapping[str, str]:
+    """Roles of words that count only if they are the whole name or label."""
+    return {word: role for role, words in _content()["alone"].items() for word in words}
 
 
 def words_in(text: str) -> str:
@@ -85,8 +89,9 @@ def meaning(name: str, label: str = "") -> Meaning | None:
 def meanings(name: str, label: str = "") -> Iterator[Meaning]:
     """All meanings that the label and the name of a column contain, in order of precedence."""
     for where, text in (("label", words_in(label)), ("name", words_in(name))):
-        if text in ALONE:
-            whole = Term(role=ALONE[text], words=re.compile(text), letter="R" if text in PARTS["people"] else "")
+        if text in (alone := _alone()):
+            people = _content()["parts"]["people"]
+            whole = Term(role=alone[text], words=re.compile(text), letter="R" if text in people else "")
             yield Meaning(term=whole, words=text, where=where)
         yield from _spoken_of(text, where)
 

@@ -46,10 +46,13 @@ MIXER = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio: multiplied by it, numbers are spread evenly (Knuth 1998, section 6.4)."""
 
 
-def joint_laws(records: Records, lacking: Collection[str], known: Collection[Dependency]) -> dict[Dependency, Support]:
+def joint_laws(
+    records: Records, lacking: Collection[str], known: Collection[Dependency], by: Collection[str] | None = None
+) -> dict[Dependency, Support]:
     """The laws by which two columns together determine a column that lacks cells, or will lack some.
 
-    `known`: laws of one column; where one of the two determines the third alone, both together are no news.
+    `known`: laws of one column; where one of the two determines the third alone, both together are no news. `by`: the
+    columns whose laws are asked for, with the evidence that they need where all are; all by default.
 
     Examples
     --------
@@ -65,7 +68,8 @@ def joint_laws(records: Records, lacking: Collection[str], known: Collection[Dep
     trials = list(_trials(codes, lacking, known))
     least = LOG_CHANCE - float(log(max(len(trials), 1)))
     by_pair: dict[tuple[str, str], list[str]] = {}
-    for pair, on in trials:
+    sources = set(codes) if by is None else set(by)
+    for pair, on in (trial for trial in trials if sources.issuperset(trial[0])):
         by_pair.setdefault(pair, []).append(on)
     return {
         Dependency(pair, on): support
@@ -89,18 +93,23 @@ def _trials(
 
 def _of_pair(first: Ints, second: Ints, effects: dict[str, Ints], least: float) -> Iterator[tuple[str, Support]]:
     """The columns that two columns together determine, with what supports it."""
-    for rows in (slice(HEAD), _some_values(first, second)):
+    for rows in (slice(HEAD), _some_values(first, second)) if len(first) > HEAD else ():
         if not effects:
             return
         joint = joint_codes(first[rows], second[rows])
-        effects = {name: on for name, on in effects.items() if not _contradicted(joint, on[rows])}
-    if effects:
-        joint = joint_codes(first, second)
-        rows = np.flatnonzero((joint >= 0) & (np.bincount(joint + 1)[joint + 1] > 1))  # only these can tell
-        for name, on in effects.items():
-            support = support_of(joint[rows], on[rows])
-            if _believed(first[rows], second[rows], joint[rows], on[rows], support, least):
-                yield name, support
+        effects = {
+            name: on for name, on in effects.items() if not _contradicted(support_of(joint, on[rows]), joint, on[rows])
+        }
+    if not effects:
+        return
+    joint = joint_codes(first, second)
+    rows = np.flatnonzero((joint >= 0) & (np.bincount(joint + 1)[joint + 1] > 1))  # only these can tell
+    for name, on in effects.items() if len(rows) else ():
+        support = support_of(joint[rows], on[rows])
+        if len(first) <= HEAD and _contradicted(support, joint, on):
+            continue
+        if _believed(first[rows], second[rows], joint[rows], on[rows], support, least):
+            yield name, support
 
 
 def _some_values(first: Ints, second: Ints) -> Longs | slice:
@@ -112,14 +121,15 @@ def _some_values(first: Ints, second: Ints) -> Longs | slice:
     return np.flatnonzero((mixed >> np.uint64(40)) % np.uint64(shares) == 0)[: 4 * HEAD]
 
 
-def _contradicted(joint: Ints, on: Ints) -> bool:
+def _contradicted(here: Support, joint: Ints, on: Ints) -> bool:
     """True if far more of some records break a law than it allows, or guessing is nearly as good."""
-    here = support_of(joint, on)
+    if here.exceptions <= FEW:
+        return False
     if here.exceptions > SLACK * EXCEPTIONS[False] * here.pairs + FEW:
         return True
     counts = np.bincount(on[(on >= 0) & (joint >= 0)], minlength=1)
     total = int(counts.sum())
-    return here.exceptions > FEW and 4 * here.exceptions * total > 3 * (total - int(counts.max())) * here.pairs
+    return 4 * here.exceptions * total > 3 * (total - int(counts.max())) * here.pairs
 
 
 def _believed(first: Ints, second: Ints, joint: Ints, on: Ints, support: Support, least: float) -> bool:

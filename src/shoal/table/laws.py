@@ -36,16 +36,23 @@ class Laws:
     arithmetic: tuple[ArithmeticLaw, ...] = ()
 
     @classmethod
-    def of(cls, original: Records, lacking: Collection[str], ranges: Collection[str] = ()) -> "Laws":
+    def of(
+        cls,
+        original: Records,
+        lacking: Collection[str],
+        ranges: Collection[str] = (),
+        by: Collection[str] | None = None,
+    ) -> "Laws":
         """The laws of a table that give back columns with cells that are missing elsewhere or will be.
 
-        `ranges`: columns whose cells are ranges elsewhere; only arithmetic narrows these down.
+        `ranges`: columns whose cells are ranges elsewhere; only arithmetic narrows these down. `by`: laws of two
+        columns are given only where both are among these, with the evidence that they need where all are asked for.
         """
         if not lacking and not ranges:
             return NO_LAWS
-        arithmetic = Arithmetic(original, [*lacking, *ranges])
+        arithmetic = Arithmetic(original, [*lacking, *ranges], by)
         return cls(
-            look_ups=look_ups_of(original, lacking),
+            look_ups=look_ups_of(original, lacking, by),
             arithmetic=tuple(with_steps(law, arithmetic) for law in arithmetic.laws),
         )
 
@@ -79,14 +86,16 @@ class Laws:
 NO_LAWS = Laws()
 
 
-def look_ups_of(records: Records, lacking: Collection[str]) -> dict[Dependency, Support]:
-    """The laws by which one column, or two together, determine some columns."""
+def look_ups_of(
+    records: Records, lacking: Collection[str], by: Collection[str] | None = None
+) -> dict[Dependency, Support]:
+    """The laws by which one column, or two together (both among `by`, if given), determine some columns."""
     codes = {v.name: v.codes() for v in records.variables} if lacking else {}
     units = records.names(*UNITS)
-    pairs = [(by, on) for on in codes if on in lacking for by in codes if by != on]
-    seen = {(by, on): support_if_believed(codes[by], codes[on], unit=by in units) for by, on in pairs}
-    alone = {Dependency((by,), on): support for (by, on), support in seen.items() if support is not None}
-    return alone | joint_laws(records, lacking, alone)
+    pairs = [(source, on) for on in codes if on in lacking for source in codes if source != on]
+    seen = {(source, on): support_if_believed(codes[source], codes[on], unit=source in units) for source, on in pairs}
+    alone = {Dependency((source,), on): support for (source, on), support in seen.items() if support is not None}
+    return alone | joint_laws(records, lacking, alone, by)
 
 
 def with_steps(law: ArithmeticLaw, arithmetic: Arithmetic) -> ArithmeticLaw:

@@ -130,6 +130,8 @@ def method(
         method.method_name, method.title = name, title
         method.__doc__ = _with_shared_parameters(method)
         _check_on_construction(method, name)
+        if not method.__module__.startswith("shoal."):
+            _load_kind(method.method_kind)  # ours first, so that a namesake is noticed
         namesake = _entries.get((method.method_kind, name))
         if namesake is not None and namesake.cls.__module__ != method.__module__:
             raise ParameterError(
@@ -239,13 +241,8 @@ def _in_words(cls: type[Any], name: str, error: ValidationError) -> list[Mistake
     return sentences + [((key,), f"{name}: {key} {rule}.") for key, rule in broken_rules(cls, rules).items()]
 
 
-@cache
-def load() -> tuple[str, ...]:
+def load() -> None:
     """Import all modules of methods, ours and those of other packages, so that each method enters itself.
-
-    Returns
-    -------
-    Names of the other packages that brought methods: those with an entry point of the group "shoal.methods".
 
     Raises
     ------
@@ -253,9 +250,32 @@ def load() -> tuple[str, ...]:
         If such a module cannot be imported, or has a method with the name of another.
     """
     for kind in KINDS:
-        package = importlib.import_module(f"shoal.{kind}")
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"shoal.{kind}.{module.name}")
+        _load_kind(kind)
+    plugins()
+
+
+@cache
+def _modules(kind: str) -> tuple[str, ...]:
+    """Names of our own modules of a kind; nothing is imported but the package."""
+    return tuple(module.name for module in pkgutil.iter_modules(importlib.import_module(f"shoal.{kind}").__path__))
+
+
+@cache
+def _load_kind(kind: str) -> None:
+    """Import our own modules of a kind."""
+    for module in _modules(kind):
+        importlib.import_module(f"shoal.{kind}.{module}")
+
+
+@cache
+def plugins() -> tuple[str, ...]:
+    """Names of the other packages that bring methods, by an entry point of the group "shoal.methods"; all imported.
+
+    Raises
+    ------
+    ParameterError
+        If such a module cannot be imported, or has a method with the name of another.
+    """
     points = sorted(entry_points(group=PLUGINS))
     for point in points:
         try:
@@ -276,17 +296,34 @@ def _package(point: EntryPoint) -> str:
 
 def registered(kind: str | None = None) -> list[Entry]:
     """All methods, or those of one kind, by kind and name."""
-    load()
+    for wanted in KINDS if kind is None else (kind,):
+        _load_kind(wanted)
+    plugins()
     keys = [key for key in _entries if kind is None or key[0] == kind]
     return [_entries[key] for key in sorted(keys, key=lambda key: (KINDS.index(key[0]), key[1]))]
 
 
 def entry(kind: str, name: str) -> Entry:
-    """One method by its registered name; the error for an unknown name suggests the nearest one."""
-    load()
-    if (kind, name) not in _entries:
-        raise ParameterError(unknown(KIND_NAMES[kind], name, [e.name for e in registered(kind)]))
+    """One method by its registered name; the error for an unknown name suggests the nearest one.
+
+    A method of ours in a file of its own name needs no other file of ours.
+    """
+    plugins()
+    if (kind, name) not in _entries and (module := name.replace("-", "_")) in _modules(kind):
+        importlib.import_module(f"shoal.{kind}.{module}")
+    if (kind, name) not in _entries and name not in (names := [e.name for e in registered(kind)]):
+        raise ParameterError(unknown(KIND_NAMES[kind], name, names))
     return _entries[kind, name]
+
+
+def method_class(name: str) -> type[Any] | None:
+    """The class of a method by its name in Python, as `MDAV`; None if there is none."""
+    alike = [(kind, module) for kind in KINDS for module in _modules(kind) if module.replace("_", "") == name.lower()]
+    for kind, module in alike:
+        cls = getattr(importlib.import_module(f"shoal.{kind}.{module}"), name, None)
+        if any(entered.cls is cls for entered in list(_entries.values())):
+            return cls
+    return next((entered.cls for entered in registered() if entered.cls.__name__ == name), None)
 
 
 def build(kind: str, spec: Any) -> Any:

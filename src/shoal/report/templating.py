@@ -1,0 +1,51 @@
+"""The templates of pages; what they are compiled to is kept, as Python keeps what it compiles."""
+
+import sys
+from contextlib import suppress
+from importlib.metadata import version
+from importlib.util import cache_from_source
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
+
+
+def environment() -> Environment:
+    """The templates of this package; undefined names are errors, and every value is escaped."""
+    return Environment(
+        loader=PackageLoader("shoal.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        bytecode_cache=_Kept(),
+    )
+
+
+class _Kept(BytecodeCache):
+    """Compiled templates beside their sources, or below `PYTHONPYCACHEPREFIX`; one that cannot be kept is not.
+
+    Jinja2 compares the source and the version of Python; its own version is part of the name.
+    """
+
+    def __init__(self) -> None:
+        self._compiler = f"jinja2-{version('jinja2')}"
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError), self._place(bucket).open("rb") as file:
+            bucket.load_bytecode(file)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if sys.dont_write_bytecode:
+            return
+        place = self._place(bucket)
+        with suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with NamedTemporaryFile(dir=place.parent, delete=False) as file:
+                bucket.write_bytecode(file)
+            Path(file.name).replace(place)
+
+    def _place(self, bucket: Bucket) -> Path:
+        source = Path(__file__).parent / "templates" / f"{bucket.key}.{self._compiler}.html"
+        return Path(cache_from_source(str(source)))

@@ -1,0 +1,71 @@
+"""Templates are compiled once and kept; where they cannot be kept they are compiled again."""
+
+import marshal
+import pickle
+import sys
+from hashlib import sha1
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment
+from jinja2.bccache import bc_magic
+
+from shoal.report.templating import environment
+
+TEMPLATE = "parts/evidence.html"
+
+
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """The templates that are compiled from now on."""
+    names: list[str | None] = []
+    plain = Environment._compile
+
+    def _compile(self: Environment, source: str, filename: str) -> object:
+        names.append(Path(filename).name)
+        return plain(self, source, filename)
+
+    monkeypatch.setattr(Environment, "_compile", _compile)
+    return names
+
+
+def get() -> str:
+    pages = environment()
+    pages.filters |= dict.fromkeys(("figure", "in_unit", "in_words", "share", "picture", "span", "described"), str)
+    pages.filters |= dict.fromkeys(("drawn", "size_range", "together", "over_copies"), str)
+    return pages.get_template(TEMPLATE).name or ""
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "kept"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    return tmp_path / "kept"
+
+
+def test_compiled_once(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    names = compiled(monkeypatch)
+    assert get() == get() == TEMPLATE
+    assert names == ["evidence.html"]
+    assert len(list(folder.rglob("*.jinja2-*.pyc"))) == 1
+
+
+def test_what_another_source_was_compiled_to_is_not_taken(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    get()
+    names = compiled(monkeypatch)
+    (kept,) = folder.rglob("*.jinja2-*.pyc")
+    checksum = sha1(b"another source").hexdigest()
+    kept.write_bytes(bc_magic + pickle.dumps(checksum, 2) + marshal.dumps(compile("raise ValueError", "x", "exec")))
+    assert get() == TEMPLATE
+    assert names == ["evidence.html"]
+
+
+@pytest.mark.parametrize("why", ["no bytecode is wanted", "no place to write"])
+def test_not_kept(why: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    if why == "no bytecode is wanted":
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    else:
+        folder.write_text("a file")
+    names = compiled(monkeypatch)
+    assert get() == get() == TEMPLATE
+    assert names == ["evidence.html"] * 2
+    assert not folder.is_dir()
