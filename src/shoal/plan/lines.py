@@ -79,35 +79,7 @@ def position(content: Any, place: Iterable[str | int]) -> tuple[int, int] | None
 
 
 def dump_yaml(content: Any) -> str:
-    """Plain containers as a YAML text; a run writes the same plan several times, which is formatted once."""
-    content = plain(content)
-    if not _shown_by_repr(content):
-        return _formatted(content)
-    key = repr(content)
-    if key not in _TEXTS:
-        if len(_TEXTS) == KEPT:
-            _TEXTS.clear()
-        _TEXTS[key] = _formatted(content)
-    return _TEXTS[key]
-
-
-KEPT = 64
-"""Texts kept, of a few kilobytes each."""
-
-_TEXTS: dict[str, str] = {}
-"""Texts by the representation of their content."""
-
-
-def _shown_by_repr(content: Any) -> bool:
-    """True if two contents with the same representation have the same text: none of YAML's own types is in it."""
-    if isinstance(content, dict):
-        return all(type(key) is str and _shown_by_repr(below) for key, below in content.items())
-    if isinstance(content, list):
-        return all(map(_shown_by_repr, content))
-    return content is None or type(content) in (str, int, float, bool)
-
-
-def _formatted(content: Any) -> str:
+    """Plain containers as a YAML text."""
     text = StringIO()
-    yaml_text.format_kept().dump(content, text)
+    yaml_text.format_kept().dump(plain(content), text)
     return text.getvalue()

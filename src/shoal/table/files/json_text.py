@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Mapping
-from json.encoder import encode_basestring_ascii
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -22,31 +21,7 @@ PLAIN = {str, int, bool, type(None)}
 
 def write_json(path: Path, content: Any) -> None:
     """Write any of the package's values as JSON; figures that are not finite become null."""
-    path.write_text(_indented(as_json(content), "\n") + "\n", encoding="utf-8")
-
-
-def _indented(value: Any, margin: str) -> str:
-    """What `json.dumps` makes of JSON types with an indent of two, and in Python code of its own.
-
-    `margin`: a line's end and the blanks that the next one begins with.
-    """
-    if isinstance(value, str):
-        return encode_basestring_ascii(value)
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return int.__repr__(value)
-    if isinstance(value, float):
-        return float.__repr__(value)
-    if not value:
-        return "[]" if isinstance(value, list) else "{}"
-    inner = margin + "  "
-    if isinstance(value, list):
-        return f"[{inner}{f',{inner}'.join([_indented(below, inner) for below in value])}{margin}]"
-    entries = [f"{encode_basestring_ascii(key)}: {_indented(below, inner)}" for key, below in value.items()]
-    return f"{{{inner}{f',{inner}'.join(entries)}{margin}}}"
+    path.write_text(json.dumps(as_json(content), indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read_record(path: Path, what: str, keys: Collection[str] = ()) -> Record:
