@@ -1,8 +1,7 @@
 """Persons made up with all their rows in linked tables.
 
 Sequential synthesis (Reiter 2005) over tables: a person, the number of rows in each table below, then these rows in
-order, each given the rows above it and the row before it (Walonoski et al. 2018 do so from expert models; here trees are
-grown on the tables). Nobody's number of rows, and no key, is taken over.
+order, each given the rows above it and the row before it. Nobody's number of rows, and no key, is taken over.
 """
 
 from collections.abc import Mapping

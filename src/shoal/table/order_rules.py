@@ -95,7 +95,9 @@ class OrderRules:
         """
         left = sorted(columns, key=lambda column: column != self.start(name))
         turn: list[str] = []
-        while ready := [c for c in left if all(low.table != name or low.column in turn for low in self.lows(Cell(name, c)))]:
+        while ready := [
+            c for c in left if all(low.table != name or low.column in turn for low in self.lows(Cell(name, c)))
+        ]:
             turn.append(ready[0])
             left.remove(ready[0])
         return turn
@@ -114,15 +116,19 @@ class OrderRules:
             low, high = each
             if not {low.table, high.table} <= self.keys.keys():
                 continue
-            if low.table != high.table and not self.is_below(*_tables(each)) and not self.is_below(*_tables(each)[::-1]):
+            if (
+                low.table != high.table
+                and not self.is_below(*_tables(each))
+                and not self.is_below(*_tables(each)[::-1])
+            ):
                 yield f"'{each}': none of the two tables hangs on the other."
             if low in self.late and self.is_below(high.table, low.table):
-                yield f"'{each}': '{low}' cannot be drawn both after the rows below it and before them. Leave a rule out."
+                yield f"'{each}': '{low}' cannot be drawn both before the rows below it and after them. Drop a rule."
         if (root := root_of(self.keys)) in self.order:
             yield f"order: '{root}' has one row a person, so its rows are in no order. Leave it out."
         for cell in self._ordering():
             if cell in self.late and cell.column == self.start(cell.table):
-                yield f"'{cell}' is in order, so it is drawn before the rows below it. Leave the rule out that bounds it by these."
+                yield f"'{cell}' is in order, and drawn before rows below it. Drop the rule that bounds it by these."
         for name in self.keys:
             if circle := set(columns[name]) - set(self.in_turn(name, columns[name])):
                 yield f"table '{name}': the rules lead in a circle through {quoted(sorted(circle))}."

@@ -37,13 +37,15 @@ class Drawn:
     def of(cls, variable: Variable, cell: Cell, rules: OrderRules, persons: Longs) -> "Drawn":
         """`persons`: shape (n,), whose each record is."""
         order = rules.order.get(cell.table, ())
-        column, starts = Column.of(variable), cell.column in order[:1]
-        drawn = {"cell": cell, "column": column, "lows": rules.lows(cell), "starts": starts}
+        starts = cell.column in order[:1]
         ends = Cell(cell.table, order[1]) if starts and len(order) > 1 else None
         numbers = variable.values[~variable.missing] if variable.continuous else np.empty(0)
         places = decimals_of(numbers) if len(numbers) else 0
         return cls(
-            **drawn,
+            cell=cell,
+            column=Column.of(variable),
+            lows=rules.lows(cell),
+            starts=starts,
             ends=ends,
             gaps=bool(variable.missing.any()),
             top=largest_of_several(variable.values, persons) if variable.continuous else np.inf,

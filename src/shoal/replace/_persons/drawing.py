@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from shoal.kernels.arrays import Floats, Longs
 from shoal.replace._persons.columns import AGAIN, Drawn
-from shoal.replace._persons.fitted import ColumnModels, TableModels
+from shoal.replace._persons.fitted import Anchored, TableModels
 from shoal.replace._trees.sequence import Model
 from shoal.table.links import Keys, Links, root_of
 from shoal.table.order_rules import Cell, OrderRules
@@ -104,13 +104,16 @@ class Drawing:
         of, known = self.models[name], dict(known)
         models = of.first if previous is None or of.later is None else of.later
         numbers = self.rows[name].begun(above)
-        before, early, late = [*base, *([] if previous is None else previous.shown)], [], []
+        before = [*base, *([] if previous is None else previous.shown)]
+        early: list[Floats] = []
+        late: list[Floats] = []
         ended = np.full(len(above), np.nan) if previous is None else previous.ended
         for drawn in of.early:
             early += self._column(drawn, models[drawn.cell.column], [*before, *early], ended, known)
         before += early
-        for lower in of.lower:
-            before += self._below(lower, numbers, [*base, *early], known)
+        for lower, count in of.counts.items():
+            counts = self._drawn(count, [*base, *early], len(above))
+            before += self._below(lower, numbers, counts, [*base, *early], known)
         for drawn in of.late:
             late += self._column(drawn, models[drawn.cell.column], [*before, *late], ended, known)
         own = {cell: known[cell] for cell in self.compared if self._inside(cell, name)}
@@ -121,13 +124,13 @@ class Drawing:
         """True if a cell is of a table or of one below it."""
         return cell.table == name or self.order.is_below(cell.table, name)
 
-    def _below(self, name: str, numbers: Longs, base: list[Floats], known: Known) -> list[Floats]:
-        """Draw all rows of a table below some rows, and note the largest of their numbers.
+    def _below(self, name: str, numbers: Longs, counts: Floats, base: list[Floats], known: Known) -> list[Floats]:
+        """Draw so many rows of a table below some rows, and note the largest of their numbers.
 
-        Returns their number, and what the last of them shows.
+        Returns how many there are, and what the last of them shows.
         """
         of, m = self.models[name], len(numbers)
-        counts = np.minimum(self._drawn(of.count, base, m), np.inf if of.later is not None else 1)
+        counts = np.minimum(counts, np.inf if of.later is not None else 1)
         last = [np.full(m, float(levels) if levels else np.nan) for levels in of.levels]
         late: list[Floats] = []
         ended = np.full(m, np.nan)
@@ -152,7 +155,7 @@ class Drawing:
         return [counts, *last]
 
     def _column(
-        self, drawn: Drawn, models: ColumnModels, before: list[Floats], ended: Floats, known: Known
+        self, drawn: Drawn, models: tuple[Model, ...] | Anchored, before: list[Floats], ended: Floats, known: Known
     ) -> list[Floats]:
         """Draw a column; returns what it shows to those drawn after it.
 
@@ -160,9 +163,9 @@ class Drawing:
         """
         m = len(ended)
         cells = self.rows[drawn.cell.table].cells.setdefault(drawn.cell, [])
-        if not drawn.anchored:
+        if not isinstance(models, Anchored):
             shown: list[Floats] = []
-            for model in models.parts:
+            for model in models:
                 shown.append(self._drawn(model, [*before, *shown], m))
             cells.append(shown)
             known[drawn.cell] = shown[-1]
@@ -175,20 +178,19 @@ class Drawing:
         known[drawn.cell] = values
         return drawn.shown(values, anchor)
 
-    def _numbers(
-        self, drawn: Drawn, models: ColumnModels, before: list[Floats], anchor: Floats, limit: Floats
-    ) -> Floats:
+    def _numbers(self, drawn: Drawn, models: Anchored, before: list[Floats], anchor: Floats, limit: Floats) -> Floats:
         """Shape (m,); numbers by their distance from an anchor, where there is one, drawn again beyond a limit."""
         m = len(anchor)
+        present = np.ones(m, dtype=bool)
         if models.kind is not None:
             before = [*before, self._drawn(models.kind, before, m)]
-        present = np.ones(m, dtype=bool) if models.kind is None else before[-1] == 0
+            present = before[-1] == 0
         near = present & ~np.isnan(anchor) & (models.distance is not None)
         values, x = np.full(m, np.nan), _stacked(before, m)
         alone = np.flatnonzero(present & ~near)
         values[alone] = np.fmax(self._drawn(models.number, list(x[:, alone]), len(alone)), anchor[alone])
         rows = np.flatnonzero(near)
-        if len(rows):
+        if len(rows) and models.distance is not None:
             distances = self._drawn(models.distance, list(x[:, rows]), len(rows))
             for _ in range(AGAIN):
                 over = np.flatnonzero(anchor[rows] + distances > limit[rows])
@@ -198,9 +200,8 @@ class Drawing:
             values[rows] = drawn.number(distances, anchor[rows], limit[rows], models.least)
         return values
 
-    def _drawn(self, model: Model | None, before: list[Floats], m: int) -> Floats:
+    def _drawn(self, model: Model, before: list[Floats], m: int) -> Floats:
         """Shape (m,); values of a part, predicted by those before it."""
-        assert model is not None
         values, broken = model.drawn(_stacked(before, m), self.rng)
         self.broken += broken
         return values

@@ -23,20 +23,20 @@ from shoal.vocabulary.errors import DataError, plural
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ColumnModels:
-    """The models of a column."""
+class Anchored:
+    """The models of a column that is drawn by its distance from other cells."""
 
-    parts: tuple[Model, ...] = ()  # Of its parts, in the order in which they are drawn; none if it is anchored
-    kind: Model | None = None  # For an anchored one: whether it is missing; None if it never is
-    # Its distance from its anchor, None where too few persons have one; and its number, for rows without an anchor
-    distance: Model | None = None
-    number: Model | None = None
+    kind: Model | None  # Whether it is missing; None if it never is
+    distance: Model | None  # Its distance from its anchor; None where too few persons have one
+    number: Model  # Its number, for rows without an anchor
     # How far it lies above each of its bounds at most, and above the largest of them at least, but for a few persons
-    reach: tuple[float, ...] = ()
-    least: float = 0.0
+    reach: tuple[float, ...]
+    least: float
 
 
-Models = dict[str, ColumnModels]
+Models = dict[str, tuple[Model, ...] | Anchored]
+"""Models of columns: those of its parts, in the order in which they are drawn, or of its distance from other cells."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableModels:
@@ -45,12 +45,11 @@ class TableModels:
     early: tuple[Drawn, ...]  # Columns that are drawn before the rows below
     late: tuple[Drawn, ...]  # Columns that are drawn after them
     levels: tuple[int, ...]  # Categories of each feature that the early ones show; 0 for numbers
-    lower: tuple[str, ...]  # Tables right below
+    counts: dict[str, Model]  # For each table right below, of the number of rows that hang on one
     # Models of the columns, early and late ones, of rows that are the first, and of others; None where too few persons
     # have more than one
     first: Models
     later: Models | None
-    count: Model | None  # Of the number of rows; None for the table of persons
 
 
 def fitted(
@@ -179,20 +178,16 @@ class _Fitting:
             early=tuple(self._early(name)),
             late=tuple(self._late(name)),
             levels=tuple(part.levels for part in self.early[name]),
-            lower=tuple(below(self.links.keys, name)),
+            counts={lower: self._count(name, lower) for lower in below(self.links.keys, name)},
             first=self._columns(name, np.flatnonzero(place == 0), []),
             later=self._columns(name, again, self._previous(name)) if several else None,
-            count=self._count(name),
         )
 
-    def _count(self, name: str) -> Model | None:
-        parent = self.links.keys[name].parent
-        if parent is None:
-            return None
-        n = self.links.sizes[parent]
-        counts = np.bincount(self.links.above[name], minlength=n).astype(np.float64)
+    def _count(self, name: str, lower: str) -> Model:
+        n = self.links.sizes[name]
+        counts = np.bincount(self.links.above[lower], minlength=n).astype(np.float64)
         part = Part(values=counts, levels=0, continuous=True)
-        return self._model(part, [*self.base[parent], *self.early[parent]], np.arange(n), parent)
+        return self._model(part, [*self.base[name], *self.early[name]], np.arange(n), name)
 
     def _model(self, part: Part, before: Sequence[Part], at: Longs, name: str) -> Model:
         return Model.of(part, list(before), at, self.rules, self.rng, self.links.persons[name])
@@ -216,11 +211,10 @@ class _Fitting:
             before += self._shown(drawn)
         return models
 
-    def _column(self, drawn: Drawn, before: Sequence[Part], at: Longs) -> ColumnModels:
+    def _column(self, drawn: Drawn, before: Sequence[Part], at: Longs) -> tuple[Model, ...] | Anchored:
         name, parts = drawn.cell.table, drawn.column.parts
         if not drawn.anchored:
-            models = (self._model(part, [*before, *parts[:number]], at, name) for number, part in enumerate(parts))
-            return ColumnModels(parts=tuple(models))
+            return tuple(self._model(part, [*before, *parts[:number]], at, name) for number, part in enumerate(parts))
         anchor = self._anchor(drawn)
         lows = [self._values(low, name) for low in drawn.lows]
         before = [*before, *map(_numbers, drawn.about(anchor, lows))]
@@ -230,7 +224,7 @@ class _Fitting:
         near, alone = (known[np.isnan(anchor[known]) == lacks] for lacks in (False, True))
         distance = Part(values=drawn.values - anchor, levels=0, continuous=True)
         number = Part(values=drawn.values, levels=0, continuous=True)
-        return ColumnModels(
+        return Anchored(
             reach=tuple(largest_of_several(drawn.values - low, self.links.persons[name]) for low in lows),
             least=max(0.0, -largest_of_several(anchor - drawn.values, self.links.persons[name])),
             kind=self._model(kind, before[:-1], at, name) if drawn.gaps else None,
