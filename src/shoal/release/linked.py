@@ -266,7 +266,7 @@ def order_verdicts(released: Mapping[str, Records], links: Links, plan: LinkedPl
             holds=not wrong.any(),
             required=0,
             achieved=int(wrong.sum()),
-            sentence=f"{plural(int(wrong.sum()), 'row')} of {len(wrong):,} {'breaks' if wrong.sum() == 1 else 'break'} it.",
+            sentence=f"It is broken by {plural(int(wrong.sum()), 'row')} of {len(wrong):,}.",
             facts=of_release({"rows": len(wrong), "rows that break it": int(wrong.sum())}),
             influence=0,
             protects=False,

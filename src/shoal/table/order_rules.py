@@ -17,7 +17,7 @@ from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.table.links import Keys, Links, chain, root_of
 from shoal.vocabulary.errors import quoted
 
-RULE = re.compile(r"\s*([^\W_][\w-]*)\.(.+?)\s*<=\s*([^\W_][\w-]*)\.(.+?)\s*")
+RULE = re.compile(r"\s*([^\W_][\w-]*)\.(\S.*?)\s*<=\s*([^\W_][\w-]*)\.(\S.*?)\s*")
 
 
 class Cell(NamedTuple):

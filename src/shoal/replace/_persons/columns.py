@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.arrays import Floats, Longs
 from shoal.replace._trees.columns import Column
-from shoal.replace._trees.smoothing import NEXT, tail
+from shoal.replace._trees.smoothing import FEW
 from shoal.replace.decimals import MOST, decimals_of
 from shoal.table.order_rules import Cell, OrderRules
 from shoal.table.prelude import Variable
@@ -30,7 +30,7 @@ class Drawn:
     starts: bool  # Whether the rows that hang on the same one are in order by it
     ends: Cell | None  # For a column that starts: where a row ends, if there is such a column
     gaps: bool  # Whether cells are missing
-    top: float  # Its largest number that is no single person's
+    top: float  # The largest number that a few persons reach
     places: int  # Decimals of its numbers
 
     @classmethod
@@ -86,7 +86,7 @@ class Drawn:
 
 
 def largest_of_several(values: Floats, persons: Longs) -> float:
-    """The largest number that is no single person's: those of the few persons with the largest ones are left out.
+    """The largest number that a few persons reach.
 
     `values`, `persons`: shape (n,); NaN where there is no number. Infinite if there is none.
     """
@@ -96,4 +96,4 @@ def largest_of_several(values: Floats, persons: Longs) -> float:
     order = np.lexsort((values[present], persons[present]))
     own, whose = values[present][order], persons[present][order]
     largest = np.sort(own[np.append(np.diff(whose) != 0, True)])
-    return float(tail(largest)[0] if len(largest) > NEXT else largest[-1])
+    return float(largest[-min(FEW, len(largest))])
