@@ -225,7 +225,7 @@ def _of_settings(sections: Mapping[str, Any]) -> Iterator[Mistake]:
     if not isinstance(released, (bool, type(None))):
         yield ("release_keys",), f"release_keys must be true or false; got {released!r}."
     if isinstance(output, Mapping) and output.get("copies", 1) != 1:
-        yield ("output", "copies"), "output: copies must be 1 for several tables."
+        yield ("output", "copies"), "output: copies must be 1 for several tables. Run the plan again with another seed."
     if isinstance(output, Mapping) and output.get("shuffle") is False and released is False:
         yield (
             ("output", "shuffle"),
