@@ -66,10 +66,14 @@ def test_what_cannot_be_made_up(given: tuple[str, ...], order: dict[str, tuple[s
 
 def test_rows_in_succession_against_sorting_each_by_itself() -> None:
     rng = np.random.default_rng(0)
-    start, above = rng.integers(0, 5, 60).astype(float), rng.integers(0, 8, 60)
-    place, previous = succession(start, above)
+    start, end, above = (
+        rng.integers(0, 5, 60).astype(float),
+        rng.integers(0, 3, 60).astype(float),
+        rng.integers(0, 8, 60),
+    )
+    place, previous = succession([start, end], above)
     for one in range(8):
-        own = sorted(np.flatnonzero(above == one), key=lambda row: (start[row], row))
+        own = sorted(np.flatnonzero(above == one), key=lambda row: (start[row], end[row], row))
         assert [place[row] for row in own] == list(range(len(own)))
         assert [previous[row] for row in own] == [*own[:1], *own[:-1]]
 

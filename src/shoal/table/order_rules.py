@@ -6,7 +6,7 @@ none begins before the one before it has ended.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -149,7 +149,7 @@ class OrderRules:
         for name, columns in self.order.items():
             if len(columns) > 1:
                 start, end = (values[Cell(name, column)] for column in columns)
-                place, previous = succession(start, links.above.get(name, np.arange(len(start))))
+                place, previous = succession([start, end], links.above[name])
                 ended = np.where(place > 0, end[previous], np.nan)
                 yield f"{name}.{columns[0]} not before the last {name}.{columns[1]}", np.asarray(start < ended)
 
@@ -158,16 +158,18 @@ def _tables(each: Rule) -> tuple[str, str]:
     return each.low.table, each.high.table
 
 
-def succession(start: Floats, above: Longs) -> tuple[Longs, Longs]:
+def succession(ordering: Sequence[Floats], above: Longs) -> tuple[Longs, Longs]:
     """Shape (n,) each; the place of each row among those that hang on the same one, from 0, and the row before it.
 
-    `start`: numbers by which they are in order, equal ones as they stand. A first row has itself before it.
+    `ordering`: numbers by which they are in order, and by which equal ones are; those left stay as they stand. A first
+    row has itself before it.
     """
-    order = np.lexsort((np.arange(len(start)), start, above))
+    n = len(above)
+    order = np.lexsort((np.arange(n), *reversed(ordering), above))
     first = np.diff(above[order], prepend=-1) != 0
-    steps = np.arange(len(start))
-    begins = np.maximum.accumulate(np.where(first, steps, 0)) if len(start) else steps
-    place, previous = np.empty(len(start), dtype=np.int64), np.empty(len(start), dtype=np.int64)
+    steps = np.arange(n)
+    begins = np.maximum.accumulate(np.where(first, steps, 0)) if n else steps
+    place, previous = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     place[order] = steps - begins
     previous[order] = np.where(first, order, np.roll(order, 1))
     return place, previous

@@ -88,8 +88,7 @@ class _Fitting:
         self.base: dict[str, list[Part]] = {}
         self.early: dict[str, list[Part]] = {}
         for name in links.keys:
-            start = order.start(name)
-            ordering = np.zeros(links.sizes[name]) if start is None else self.columns[name][start].values
+            ordering = [self.columns[name][column].values for column in order.order.get(name, ())]
             above = links.above.get(name, np.arange(links.sizes[name]))
             self.succession[name] = succession(ordering, above)
             self.base[name] = self._base(name)
