@@ -156,6 +156,23 @@ def test_persons_are_as_near_as_another_sample_of_them(made: Tables, original: T
     )
 
 
+def test_regressions_draw_persons_too(original: Tables) -> None:
+    """Numbers of rows are near where the scale is that of quantiles; rules hold as for trees."""
+    few = {**original, "patients": original["patients"].with_columns(area=pl.col("area").str.head(3))}
+    plan = changed(
+        synthesis={**HOSPITAL["synthesis"], "replace": {"method": "sequential-regression", "marginals": "quantile"}}
+    )
+    described = LinkedPlan.of(plan)
+    assert LinkedPlan.of(described.as_mapping()).as_mapping() == described.as_mapping()
+    release = shoal.protect(few, plan, seed=1)
+    nearness = figures(few, release.to_frames())
+    assert max(nearness[name] for name in ("stays of a patient", "values of a stay", "dead")) < 0.1
+    assert nearness["gaps by tens of days"] < 0.1
+    assert nearness["transitions"] < 0.25
+    test_no_row_is_out_of_order(release.to_frames())
+    assert release.to_frames()["stays"].equals(shoal.protect(few, described, seed=1).to_frames()["stays"])
+
+
 def test_nothing_of_the_original_but_what_trees_give(folder: Path, original: Tables) -> None:
     public = "".join(path.read_text() for path in (folder / "release").rglob("*") if path.is_file())
     assert not [key for key in original["patients"]["patient"].to_list() if str(key) in public]
@@ -320,13 +337,13 @@ def refusals() -> Iterator[tuple[dict[str, Any], str]]:
     yield changed(suppress_persons=0.1), "suppress_persons is for persons who are released; none is"
     yield changed(output={"copies": 3}), "copies must be 1 for several tables"
     yield changed(synthesis="cart"), "synthesis must be a mapping"
-    yield changed(synthesis={"order": {"stays": "admission"}}), "replace must name the trees that draw"
-    yield changed(synthesis={"replace": "normal"}), "Persons with their rows are drawn by cart or forest"
+    yield changed(synthesis={"order": {"stays": "admission"}}), "replace must name the method that draws"
+    yield changed(synthesis={"replace": "normal"}), "Persons with their rows are drawn by cart, forest or"
     yield changed(synthesis={"replace": "kart"}), "unknown"
     yield changed(synthesis={"replace": {"method": "cart", "min_leaf": 3}}), "min_leaf must be at least 10 persons"
     yield (
         changed(synthesis={"replace": {"method": "cart", "given": ["sex"]}}),
-        "'given' is for the columns of one table",
+        "leave out 'given', which is for one table",
     )
     yield changed(synthesis={"replace": "cart", "orders": {}}), "unknown key 'orders'"
     yield changed(synthesis={"replace": "cart", "order": ["stays"]}), "order must be a mapping of tables to a column"
@@ -363,6 +380,6 @@ def test_tables_that_cannot_be_made_up(original: Tables) -> None:
     early = original["stays"].with_columns(discharge=pl.col("admission").dt.offset_by("-1d"))
     with pytest.raises(DataError, match=r"\d,\d+ rows of the original break 'stays\.admission <= stays\.discharge'"):
         shoal.protect({**original, "stays": early}, HOSPITAL, seed=1)
-    with pytest.raises(DataError, match="only 4 persons have rows in 'visits', fewer than the 10 of min_leaf"):
+    with pytest.raises(DataError, match="only 4 persons have rows in 'visits', and at least 10 must"):
         few = coarse(600, 3)
         shoal.protect({**few, "visits": few["visits"].unique("id").head(4)}, COARSE, seed=1)

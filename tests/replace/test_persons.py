@@ -119,7 +119,7 @@ def test_rows_of_few_persons_do_not_come_back() -> None:
         keys=KEYS, sizes={"people": 900, "visits": int(few.sum())}, above={"visits": links.above["visits"][few]}
     )
     cut = {**tables, "visits": tables["visits"].take(few)}
-    with pytest.raises(DataError, match="only 9 persons have rows in 'visits', fewer than the 10 of min_leaf"):
+    with pytest.raises(DataError, match="only 9 persons have rows in 'visits', and at least 10 must"):
         made_up(cut, some, Cart(), order, np.random.default_rng(0))
     # Of all persons nine have more than one row: nobody who is made up has
     above = links.above["visits"]

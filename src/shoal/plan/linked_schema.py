@@ -7,7 +7,7 @@ from pydantic.json_schema import JsonSchemaValue
 from shoal.plan.linked import FOR_ALL, MATCHES, NAME, OF_TABLE
 from shoal.plan.model import Plan
 from shoal.privacy.of_units import UnitModel
-from shoal.replace._trees.synthesiser import TreeSynthesiser
+from shoal.replace.persons import Method
 from shoal.table.order_rules import RULE
 from shoal.vocabulary.registry import registered
 
@@ -69,12 +69,12 @@ def _of_persons(one: JsonSchemaValue) -> JsonSchemaValue:
 
 def _synthesis() -> JsonSchemaValue:
     """The section by which persons are made up with their rows."""
-    trees = [entry.name for entry in registered("replace") if issubclass(entry.cls, TreeSynthesiser)]
+    trees = [entry.name for entry in registered("replace") if issubclass(entry.cls, Method)]
     named = {"type": "object", "properties": {"method": {"enum": trees}}, "required": ["method"]}
     column = {"type": "string"}
     columns = {"anyOf": [column, {"type": "array", "items": column, "minItems": 1, "maxItems": 2}]}
     properties = {
-        "replace": {"anyOf": [{"enum": trees}, named], "description": "Trees that columns are drawn from."},
+        "replace": {"anyOf": [{"enum": trees}, named], "description": "Method that columns are drawn by."},
         "order": {
             "type": "object",
             "additionalProperties": columns,

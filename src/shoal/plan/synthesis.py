@@ -10,12 +10,14 @@ It stands for a first step of every table, which draws all its columns anew; wha
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.model import Plan
 from shoal.privacy.gate import Gate
 from shoal.replace._trees.synthesiser import DONORS, TreeSynthesiser
+from shoal.replace.persons import Method
+from shoal.replace.sequential_regression import SequentialRegression
 from shoal.table.links import Keys
 from shoal.table.order_rules import OrderRules, Rule, rule
 from shoal.table.schema import ALL_OTHERS, UNITS
@@ -27,8 +29,8 @@ KEYS = ("replace", "order", "rules")
 NOT_MADE = ("identifier", *UNITS)
 """Roles of columns that are not made up, and not released."""
 
-PER_TABLE = ("given", "order", "numbers", "groups")
-"""Parameters of trees that are about the columns of one table."""
+PER_TABLE = ("given", "order", "numbers", "groups", "small")
+"""Parameters of methods that are about the columns, or groups, of one table."""
 
 NO_CLASSES = (
     "{} counts persons or records that are alike, and where all are made up nobody hides among them. Require "
@@ -43,7 +45,7 @@ class Synthesis:
     Parameters
     ----------
     method
-        The trees that columns are drawn from. A leaf holds records of `min_leaf` different persons.
+        Trees that columns are drawn from, whose leaves hold records of `min_leaf` different persons; or regressions.
     order
         By table, the column by which rows that hang on the same row are in order; or two, where a row begins and ends,
         so that none begins before the one before it has ended.
@@ -51,7 +53,7 @@ class Synthesis:
         Cells that are at most other cells, of the same row, a row above it or a row below it.
     """
 
-    method: TreeSynthesiser
+    method: Method
     order: Mapping[str, tuple[str, ...]]
     rules: tuple[Rule, ...]
 
@@ -115,29 +117,30 @@ def _of_order(order: Any) -> Iterator[Mistake]:
             yield ("synthesis", "order", str(name)), f"synthesis: order must be {shape}."
 
 
-def _method(spec: Any, mistakes: list[Mistake]) -> TreeSynthesiser | None:
+def _method(spec: Any, mistakes: list[Mistake]) -> Method | None:
     place = ("synthesis", "replace")
     if spec is None:
-        mistakes.append((place, "synthesis: replace must name the trees that draw, as in replace: cart."))
+        mistakes.append((place, "synthesis: replace must name the method that draws, as in replace: cart."))
         return None
     try:
-        method = build("replace", spec)
+        method: Any = build("replace", spec)
     except InputError as error:
         mistakes.append((place, f"synthesis: {error}"))
         return None
-    if not isinstance(method, TreeSynthesiser):
+    if not isinstance(method, (TreeSynthesiser, SequentialRegression)):
         sentence = (
-            f"{method.method_name} draws the records of one table. Persons with their rows are drawn by cart or forest."
+            f"{method.method_name} draws the records of one table. Persons with their rows are drawn by cart, forest "
+            f"or sequential-regression."
         )
         mistakes.append((place, f"synthesis: {sentence}"))
         return None
     usual = type(method)()
-    if own := [name for name in PER_TABLE if getattr(method, name) != getattr(usual, name)]:
-        mistakes.append((place, f"synthesis: {quoted(own)} is for the columns of one table. Leave it out."))
-    if method.growing.min_leaf < DONORS:
+    if own := [name for name in PER_TABLE if getattr(method, name, None) != getattr(usual, name, None)]:
+        mistakes.append((place, f"synthesis: leave out {quoted(own)}, which is for one table."))
+    if isinstance(method, TreeSynthesiser) and method.growing.min_leaf < DONORS:
         sentence = f"min_leaf must be at least {DONORS} persons, or what is drawn is too near to somebody's rows."
         mistakes.append((place, f"synthesis: {sentence}"))
-    return method
+    return cast(Method, method)
 
 
 def with_synthesis(tables: Mapping[str, Plan], synthesis: Synthesis) -> Iterator[tuple[str, Spec]]:
@@ -147,7 +150,7 @@ def with_synthesis(tables: Mapping[str, Plan], synthesis: Synthesis) -> Iterator
         yield name, {"partition": "whole", "replace": _spec(synthesis.method), "columns": columns}
 
 
-def _spec(method: TreeSynthesiser) -> Spec:
+def _spec(method: Method) -> Spec:
     return {key: value for key, value in spec_of(method).items() if key not in PER_TABLE}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.arrays import Floats, Longs
 from shoal.replace._trees.columns import Column
-from shoal.replace._trees.smoothing import FEW
+from shoal.replace._trees.smoothing import FEW, ends_of_units
 from shoal.replace.decimals import MOST, decimals_of
 from shoal.table.order_rules import Cell, OrderRules
 from shoal.table.prelude import Variable
@@ -93,7 +93,5 @@ def largest_of_several(values: Floats, persons: Longs) -> float:
     present = ~np.isnan(values)
     if not present.any():
         return np.inf
-    order = np.lexsort((values[present], persons[present]))
-    own, whose = values[present][order], persons[present][order]
-    largest = np.sort(own[np.append(np.diff(whose) != 0, True)])
+    largest = ends_of_units(values[present], persons[present])[1]
     return float(largest[-min(FEW, len(largest))])

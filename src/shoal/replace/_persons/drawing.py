@@ -12,8 +12,7 @@ from numpy.random import Generator
 
 from shoal.kernels.arrays import Floats, Longs
 from shoal.replace._persons.columns import AGAIN, Drawn
-from shoal.replace._persons.fitted import Anchored, TableModels
-from shoal.replace._trees.sequence import Model
+from shoal.replace._persons.fitted import Anchored, Model, TableModels
 from shoal.table.links import Keys, Links, root_of
 from shoal.table.order_rules import Cell, OrderRules
 from shoal.table.prelude import Variable

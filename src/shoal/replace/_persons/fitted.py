@@ -6,20 +6,43 @@ bounds by rows below is drawn after these, and predicted by their number and by 
 tree holds records of `min_leaf` different persons.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from numpy.random import Generator
 
 from shoal.kernels.arrays import Floats, Longs
 from shoal.replace._persons.columns import Drawn, largest_of_several
 from shoal.replace._trees.columns import Part
-from shoal.replace._trees.sequence import Model, Rules
 from shoal.table.links import Links, below
 from shoal.table.order_rules import Cell, OrderRules, succession
-from shoal.table.prelude import Records
+from shoal.table.prelude import Generator, Records
 from shoal.vocabulary.errors import DataError, plural
+
+
+class Model(Protocol):
+    """A fitted model of a part."""
+
+    def drawn(self, x: Floats, rng: Generator) -> tuple[Floats, int]:
+        """Shape (m,); values for new records whose earlier parts are (d, m); and how many break a rule."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Modelling:
+    """How models are fitted.
+
+    Parameters
+    ----------
+    fit
+        Makes the model of a part given those before it, of some records, and of whose each of all records is.
+    fewest
+        Fewest persons whose rows a model may be fitted to.
+    """
+
+    fit: Callable[[Part, list[Part], Longs, Longs], Model]
+    fewest: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,7 +76,7 @@ class TableModels:
 
 
 def fitted(
-    tables: Mapping[str, Records], links: Links, order: OrderRules, rules: Rules, rng: Generator
+    tables: Mapping[str, Records], links: Links, order: OrderRules, modelling: Modelling
 ) -> dict[str, TableModels]:
     """The models of linked tables, of the columns that are to be drawn alone.
 
@@ -62,17 +85,15 @@ def fitted(
     DataError
         If rows break a rule, or too few persons have any.
     """
-    fitting = _Fitting(tables=tables, links=links, order=order, rules=rules, rng=rng)
+    fitting = _Fitting(tables=tables, links=links, order=order, modelling=modelling)
     return {name: fitting.models(name) for name in links.keys}
 
 
 class _Fitting:
     """The features of all tables, by which models are fitted."""
 
-    def __init__(
-        self, tables: Mapping[str, Records], links: Links, order: OrderRules, rules: Rules, rng: Generator
-    ) -> None:
-        self.links, self.order, self.rules, self.rng = links, order, rules, rng
+    def __init__(self, tables: Mapping[str, Records], links: Links, order: OrderRules, modelling: Modelling) -> None:
+        self.links, self.order, self.modelling = links, order, modelling
         self.columns = {
             name: {
                 column: Drawn.of(records[column], Cell(name, column), order, links.persons[name])
@@ -117,11 +138,10 @@ class _Fitting:
                     f"{'breaks' if wrong.sum() == 1 else 'break'} '{text}'. Repair them, or leave the rule out."
                 )
         for name, persons in self.links.persons.items():
-            if (people := len(np.unique(persons))) < self.rules.growing.min_leaf:
+            if (people := len(np.unique(persons))) < self.modelling.fewest:
                 raise DataError(
                     f"synthesis: only {plural(people, 'person')} {'has' if people == 1 else 'have'} rows in '{name}', "
-                    f"fewer than the {self.rules.growing.min_leaf} of min_leaf, whose rows would come back. Leave the "
-                    f"table out."
+                    f"and at least {self.modelling.fewest} must, so that nobody's come back. Leave the table out."
                 )
 
     def _early(self, name: str) -> list[Drawn]:
@@ -189,7 +209,7 @@ class _Fitting:
         return self._model(part, [*self.base[name], *self.early[name]], np.arange(n), name)
 
     def _model(self, part: Part, before: Sequence[Part], at: Longs, name: str) -> Model:
-        return Model.of(part, list(before), at, self.rules, self.rng, self.links.persons[name])
+        return self.modelling.fit(part, list(before), at, self.links.persons[name])
 
     def _previous(self, name: str) -> list[Part]:
         """What the row before shows of itself."""
@@ -233,7 +253,7 @@ class _Fitting:
 
     def _enough(self, at: Longs, name: str) -> bool:
         """True if some rows are those of as many persons as a leaf must have."""
-        return len(np.unique(self.links.persons[name][at])) >= self.rules.growing.min_leaf
+        return len(np.unique(self.links.persons[name][at])) >= self.modelling.fewest
 
     def _of_rows_below(self, name: str) -> list[Part]:
         """For each table right below: the number of rows that hang on a row, and what the last of them shows."""

@@ -48,7 +48,7 @@ class Smoother:
         largest = smallest = np.sort(values)
         if units is not None:
             counts = np.bincount(np.unique(np.column_stack([places, units]), axis=0)[:, 0], minlength=len(distinct))
-            smallest, largest = _ends(values, units)
+            smallest, largest = ends_of_units(values, units)
         middles = (distinct[1:] + distinct[:-1]) / 2
         edges = np.concatenate([distinct[:1], middles, distinct[-1:]])
         low, high = edges[:-1], edges[1:]
@@ -74,7 +74,7 @@ class Smoother:
         return np.asarray(np.where(self.heap[place], drawn, written))
 
 
-def _ends(values: Floats, units: Longs) -> tuple[Floats, Floats]:
+def ends_of_units(values: Floats, units: Longs) -> tuple[Floats, Floats]:
     """Shape (units,) each; the smallest and the largest number of every unit, ascending."""
     order = np.lexsort((values, units))
     own, whose = values[order], units[order]
