@@ -296,6 +296,9 @@ def test_steps_come_after_and_keys_may_stay() -> None:
     }
     described = LinkedPlan.of(plan)
     assert [len(of.steps) for of in described.tables.values()] == [1, 2]
+    assert [model.as_spec()["at most"] for model in described.requirements] == [0.05], "as usual for research"
+    assert described.requirements[0].method_name == "replicated-uniques"
+    assert not any(of.requirements for of in described.tables.values())
     assert LinkedPlan.of(described.as_mapping()).as_mapping() == described.as_mapping()
     assert (
         "steps" not in described.as_mapping()["tables"]["people"]

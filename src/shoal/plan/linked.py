@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.mask.shift_dates import ShiftDates
-from shoal.plan.context import CONTEXTS, ContextName
+from shoal.plan.context import CONTEXTS, COPIES, ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
@@ -202,7 +202,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         tables = {name: read(name, without=("for",)) for name in keys}
         if mistakes := list(faults(tables, synthesis, keys)):
             raise PlanError(in_words(mistakes, sections, source), mistakes)
-        tables = {name: read(name, first=(step,)) for name, step in with_synthesis(tables, synthesis)}
+        tables = {name: read(name, without=("for",), first=(step,)) for name, step in with_synthesis(tables, synthesis)}
     _check_shifts(tables)
     files = {name: str(sections["tables"][name]["file"]) for name in keys if sections["tables"][name].get("file")}
     return LinkedPlan(
@@ -312,7 +312,9 @@ def _requirements(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[Uni
             raise _mistake(("requirements", number), f"requirements {number + 1}: {error}") from None
         named.add(model.method_name)
         yield model
-    if context is not None and not made_up and "k-anonymity" not in named:
+    if context is not None and made_up and COPIES["risk"] not in named:
+        yield _of_persons(read_requirement(COPIES))
+    elif context is not None and not made_up and "k-anonymity" not in named:
         yield KAnonymity(k=CONTEXTS[context].k, unit="person")
 
 
