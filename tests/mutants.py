@@ -80,10 +80,15 @@ USERS = {
     "run/carry_out.py": ["test_release.py"],
     "run/judging.py": ["test_persons.py"],
     "run/linked.py": ["test_linked_tables.py"],
-    "run/over_tables.py": ["test_linked_tables.py"],
+    "run/made_up.py": ["test_made_up_persons.py"],
+    "run/over_tables.py": ["test_linked_tables.py", "test_made_up_persons.py"],
     "judges/joined.py": ["test_linked_tables.py"],
     "table/links.py": ["test_linked_tables.py"],
-    "plan/linked.py": ["test_linked_tables.py"],
+    "plan/linked.py": ["test_linked_tables.py", "test_made_up_persons.py"],
+    "plan/synthesis.py": ["test_made_up_persons.py"],
+    "replace/_persons/drawing.py": ["replace/test_persons.py", "test_made_up_persons.py"],
+    "replace/_persons/fitted.py": ["replace/test_persons.py", "test_made_up_persons.py"],
+    "replace/_regressions/persons.py": ["test_made_up_persons.py"],
 }
 """Tests of what uses a file that none, or few, name."""
 

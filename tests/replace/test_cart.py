@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.replace._trees.smoothing import FEW, LONGEST, between, tail
+from shoal.replace._trees.smoothing import FEW, LONGEST, Smoother, tail
 from shoal.table.microdata import Microdata
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -90,7 +90,7 @@ def test_extremes_keep_their_mean() -> None:
     values = np.random.default_rng(2).normal(size=400)
     for sign in (1.0, -1.0):
         extremes = np.sort(sign * values)[-FEW:]
-        new = sign * between(values, np.tile(sign * extremes, 2000), np.random.default_rng(0))
+        new = sign * Smoother.of(values).between(np.tile(sign * extremes, 2000), np.random.default_rng(0))
         assert new.mean() == pytest.approx(extremes.mean(), abs=0.02)
         assert new.max() <= extremes.max()
         assert not np.isin(new, extremes).any()
@@ -99,7 +99,7 @@ def test_extremes_keep_their_mean() -> None:
 def test_how_far_a_value_lies_beyond_all_others_changes_nothing() -> None:
     values = np.sort(np.random.default_rng(2).lognormal(10, 1, 400).round(2))
     far, farther = (np.append(values[:-1], 10.0**power) for power in (8, 9))
-    first, second = (between(x, x[-50:], np.random.default_rng(0)) for x in (far, farther))
+    first, second = (Smoother.of(x).between(x[-50:], np.random.default_rng(0)) for x in (far, farther))
     assert first.tolist() == second.tolist()
     assert first.max() < 1e8 / 50
 
@@ -109,7 +109,7 @@ def test_extremes_of_columns_with_few_values(copies: int) -> None:
     """Ties from one end to the other: what is drawn stays inside the column, and heaps stay as they are."""
     values = np.repeat(np.arange(-30.0, 30.0), copies)
     values = np.concatenate([values, np.full(40, 29.0), [31.0]])
-    new = between(values, np.tile(values, 20), np.random.default_rng(1))
+    new = Smoother.of(values).between(np.tile(values, 20), np.random.default_rng(1))
     assert values.min() <= new.min() and new.max() <= values.max()
     assert (new[np.tile(values, 20) == 29.0] == 29.0).all()
 
@@ -118,8 +118,8 @@ def test_numbers_between_neighbours_by_hand() -> None:
     """Ten 0s are a heap; 10, 20, 31 are drawn up to half-way to their neighbours, in whole numbers."""
     values = np.array([0.0] * 10 + [10.0, 20.0, 31.0])
     rng = np.random.default_rng(0)
-    assert between(values, np.zeros(50), rng).tolist() == [0.0] * 50
-    near = between(values, np.full(500, 20.0), rng)
+    assert Smoother.of(values).between(np.zeros(50), rng).tolist() == [0.0] * 50
+    near = Smoother.of(values).between(np.full(500, 20.0), rng)
     assert set(near) == set(range(15, 26))
 
 

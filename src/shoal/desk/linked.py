@@ -22,6 +22,7 @@ from shoal.release.linked import (
     account_of_tables,
     linked_verdict,
     of_table,
+    order_verdicts,
     over_released,
     publish_linked,
 )
@@ -114,19 +115,20 @@ def file_of(folder: Path, name: str, file: str | None) -> Path:
 def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]]) -> LinkedRelease:
     """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
     over = [over.verdict for over in done.over_tables]
-    shared = (*over, linked_verdict(done.links))
+    released = {name: outcome.released for name, outcome in done.tables.items()}
+    shared = (*over, linked_verdict(done.links, done.plan), *order_verdicts(released, done.links, done.plan))
     own = {name: tuple(outcome.verdicts()) for name, outcome in done.tables.items()}
     verdicts = (*shared, *(of_table(name, verdict) for name, some in own.items() for verdict in some))
     if not all(verdict.holds for verdict in verdicts):
         raise not_proved(verdicts)
     releases: dict[str, WholeRelease] = {}
-    before, released = ([getattr(o, of) for o in done.tables.values()] for of in ("before", "released"))
+    before = [outcome.before for outcome in done.tables.values()]
     for name, outcome in done.tables.items():
         with in_table(name):
-            refuse_unanswered(outcome, read[name], done.plan.requirements)
+            refuse_unanswered(outcome, read[name], done.plan.of_units)
         exact = exact_measures(outcome.plan, outcome.accounts)
         evidence = Evidence(verdicts=(*own[name], *shared), findings=outcome.findings(), of_records=outcome.of_records)
-        of_others = hidden_in_parts(outcome.plan, lambda: before, lambda: released)
+        of_others = hidden_in_parts(outcome.plan, lambda: before, lambda: list(released.values()))
         release = release_of(outcome, evidence, exact, origins[name], of_others)
         account = replace(
             release.account,
@@ -136,7 +138,7 @@ def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, 
         )
         releases[name] = replace(release, account=account)
     cautions = tuple(_cautions(done.plan, {name: outcome.pair for name, outcome in done.tables.items()}))
-    return _together(done, releases, Evidence(verdicts=verdicts, findings=(), of_records=cautions))
+    return _together(done, releases, Evidence(verdicts=verdicts, findings=done.copied, of_records=cautions))
 
 
 def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidence: Evidence) -> LinkedRelease:
@@ -170,14 +172,14 @@ def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidenc
 
 def _cautions(plan: LinkedPlan, pairs: Mapping[str, TablePair]) -> Iterator[KnownLess]:
     """Cautions that more is known of a person, or of a household, than a requirement takes to be."""
-    less = [model for model in plan.requirements if model.knowing not in (None, "all records")]
+    less = [model for model in plan.of_units if model.knowing not in (None, "all records")]
     if less and plan.release_keys:
         yield KnownLess(identifier=str(plan.keys[plan.root].key), asked=_asked(less), own=True)
     for name, pair in pairs.items() if less and not plan.release_keys else ():
         if (column := telling_column(pair, "person")) is not None:
             yield KnownLess(identifier=column if column == ORDER else f"{name}.{column}", asked=_asked(less), own=False)
     root = plan.tables[plan.root]
-    of_persons = [m for m in plan.requirements if not replace(m, knowing=m.knowing or "all records").knows_households]
+    of_persons = [m for m in plan.of_units if not replace(m, knowing=m.knowing or "all records").knows_households]
     for name in set(root.schema.names("household")) - root.taken_out if of_persons else ():
         yield KnownLess(identifier=name, asked=_asked(of_persons), own=True, unit="household")
 
@@ -202,10 +204,13 @@ def audit_linked(
     given = given_tables(tables, plan, reading, judged=True)
     read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
     links, judged = judged_as_released(read, plan)
-    verdicts = [over.verdict for over in over_released({name: pair for name, (pair, _) in judged.items()}, links, plan)]
+    pairs = {name: pair for name, (pair, _) in judged.items()}
+    verdicts = [over.verdict for over in over_released(pairs, links, plan.requirements)]
+    verdicts += [linked_verdict(links, plan)]
+    verdicts += order_verdicts({name: pair.released for name, pair in pairs.items()}, links, plan)
     own = [of_table(name, verdict) for name, (_, some) in judged.items() for verdict in some]
     cautions = tuple(_cautions(plan, {name: pair for name, (pair, _) in judged.items()}))
-    return Evidence(verdicts=(*verdicts, linked_verdict(links), *own), findings=(), of_records=cautions)
+    return Evidence(verdicts=(*verdicts, *own), findings=(), of_records=cautions)
 
 
 def judged_as_released(

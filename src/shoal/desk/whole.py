@@ -129,7 +129,9 @@ def refuse_unanswered(done: Outcome, table: Any, further: tuple[PrivacyModel, ..
 
     `further`: requirements on the table in addition to those of its plan.
     """
-    tables = done.before, done.released, done.pair.pairing
+    if done.pair.place is None:
+        return  # all records are made up, and no cell is a version of one person's
+    tables = done.before, done.released, done.pair.place
     frame = done.original.frame.to_polars()
     given = replace(table, frame=frame) if isinstance(table, Table) else Table(frame=frame)
     same = (*left_alone(done.plan, done.accounts, done.released), *unchanged(*tables))

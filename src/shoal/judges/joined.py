@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.judges.closure import Closure, closure
+from shoal.judges.joint_codes import joint_codes
 from shoal.judges.known import ordered_tokens, profiles
 from shoal.kernels.arrays import Longs, ints
 from shoal.kernels.classes import classes
@@ -149,6 +150,25 @@ def joined(tables: Mapping[str, Records], links: Links, name: str) -> Records:
         records = tables[upper]
         variables += [replace(v.take(rows), name=f"{upper}.{v.name}") for v in records.variables if v.role in JOINED]
     return Records(variables=tuple(variables), rows=np.arange(links.sizes[name]))
+
+
+def common_profiles(before: Joined, after: Joined, roles: Sequence[str]) -> tuple[Longs, Longs]:
+    """Shape (persons,) each; equal numbers for persons with the same cells in all of their rows, before and after.
+
+    `roles`: of the columns that are compared; columns that only one of both has are left out.
+    """
+    numbers: dict[str, Longs] = {}
+    keys, root = before.links.keys, root_of(before.links.keys)
+    links = before.links.beside(after.links)
+    for name in reversed(list(keys)):
+        x, y = before.joins[name], after.joins[name]
+        compared = [c for c in x.names(*roles) if c.startswith(f"{name}.") and c in y]
+        n = links.sizes[name]
+        own = [np.concatenate(joint_codes(x[column], y[column])) for column in compared]
+        lower = [_bags(numbers[other], links.above[other], n) for other in below(keys, name)]
+        numbers[name] = classes([np.zeros(n, dtype=np.int64), *own, *lower], n)[0]
+    people = before.links.sizes[root]
+    return numbers[root][:people], numbers[root][people:]
 
 
 def _closed(records: Records, laws: Laws) -> Closure:

@@ -15,7 +15,9 @@ ContextName = Literal["public", "research", "internal", "hipaa"]
 
 KEPT: Spec = {"utility": "information-kept", "at least": 0.5}
 
-SYNTHETIC: tuple[Spec, ...] = ({"risk": "replicated-uniques", "at most": 0.05}, KEPT)
+COPIES: Spec = {"risk": "replicated-uniques", "at most": 0.05}
+
+SYNTHETIC: tuple[Spec, ...] = (COPIES, KEPT)
 """Limits where every quasi-identifier is made anew, so that no class of records hides a person."""
 
 

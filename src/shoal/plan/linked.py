@@ -14,19 +14,22 @@ is of the person whom it hangs on.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shoal.mask.shift_dates import ShiftDates
-from shoal.plan.context import CONTEXTS, ContextName
+from shoal.plan.context import CONTEXTS, COPIES, ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
 from shoal.plan.named import read_requirement
 from shoal.plan.sections import Output
+from shoal.plan.synthesis import NO_CLASSES, Synthesis, faults, read_synthesis, with_synthesis
 from shoal.privacy.base import PrivacyModel
+from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
 from shoal.table.links import Key, Keys, chain, root_of
@@ -41,8 +44,11 @@ OF_TABLE = ("columns", "steps", "requirements", "measures", "constraints", "publ
 FOR_ALL = ("release", "output", "for")
 """Sections that hold for every table."""
 
-OF_TABLES = ("tables", "requirements", "suppress_persons", "release_keys", *FOR_ALL)
+OF_TABLES = ("tables", "synthesis", "requirements", "suppress_persons", "release_keys", *FOR_ALL)
 """Sections of a plan for several tables."""
+
+MATCHES = ("replicated-uniques", "unique-exact-matches")
+"""Measures of risk on which there are bounds over all tables: they compare persons with all of their rows."""
 
 NAME = re.compile(r"[^\W_][\w-]*")
 
@@ -64,8 +70,10 @@ class LinkedPlan:
         Keys and links of the tables.
     files
         Names of files, of the tables for which the plan names one.
+    synthesis
+        How persons are made up with all their rows; None where the rows of the tables are released.
     requirements
-        Requirements on persons over all tables.
+        Requirements on persons over all tables, and bounds on measures of their profiles.
     suppress_persons
         Largest share of the persons who may be left out, in all tables, where a requirement fails on them.
     release_keys
@@ -77,7 +85,8 @@ class LinkedPlan:
     tables: Mapping[str, Plan]
     keys: Keys
     files: Mapping[str, str] = field(default_factory=dict)
-    requirements: tuple[UnitModel, ...] = ()
+    synthesis: Synthesis | None = None
+    requirements: tuple[UnitModel | Gate, ...] = ()
     suppress_persons: float = 0.0
     release_keys: bool = True
     context: ContextName | None = None
@@ -104,6 +113,11 @@ class LinkedPlan:
         return root_of(self.keys)
 
     @property
+    def of_units(self) -> tuple[UnitModel, ...]:
+        """The requirements that count persons or households."""
+        return tuple(model for model in self.requirements if isinstance(model, UnitModel))
+
+    @property
     def output(self) -> Output:
         return self.tables[self.root].output
 
@@ -120,12 +134,13 @@ class LinkedPlan:
         root = of_tables[self.root]
         sections = {
             "tables": {name: self._of_table(name, content) for name, content in of_tables.items()},
+            "synthesis": None if self.synthesis is None else self.synthesis.as_mapping(),
             "requirements": [_keyed(model) for model in self.requirements],
             "suppress_persons": self.suppress_persons,
             "release_keys": self.release_keys,
             **{name: root[name] for name in FOR_ALL if name in root},
         }
-        unsaid = {"requirements": [], "suppress_persons": 0.0, "release_keys": True}
+        unsaid: Spec = {"synthesis": None, "requirements": [], "suppress_persons": 0.0, "release_keys": True}
         return {name: content for name, content in sections.items() if content != unsaid.get(name)}
 
     def as_yaml(self) -> str:
@@ -137,6 +152,8 @@ class LinkedPlan:
         own = {"file": self.files.get(name), "key": key.key, "parent": key.parent, "link": key.link}
         columns = {column: of for column, of in content["columns"].items() if column != self.person_column(name)}
         kept = {section: content[section] for section in OF_TABLE if section in content}
+        if self.synthesis is not None:
+            kept["steps"] = kept["steps"][1:]
         return {key: value for key, value in {**own, **kept, "columns": columns}.items() if value is not None}
 
 
@@ -166,20 +183,33 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
     ]
     mistakes += _of_settings(sections)
     keys = _keys(sections.get("tables"), mistakes)
+    synthesis = read_synthesis(sections.get("synthesis"), mistakes)
+    if synthesis is not None and sections.get("suppress_persons"):
+        mistakes.append(
+            (("suppress_persons",), "suppress_persons is for persons who are released; none is. Leave it out.")
+        )
     if mistakes:
         raise PlanError(in_words(mistakes, sections, source), mistakes)
     try:
-        required = tuple(_requirements(sections))
+        required = tuple(_requirements(sections, made_up=synthesis is not None))
     except InputError as error:
         raise PlanError(in_words(error.mistakes, sections, source), error.mistakes) from None
     released = sections.get("release_keys") is not False
-    tables = {name: _table(sections, keys, name, source, folder, released=released) for name in keys}
+    read = partial(_table, sections, keys, source=source, folder=folder, released=released)
+    if synthesis is None:
+        tables = {name: read(name) for name in keys}
+    else:
+        tables = {name: read(name, without=("for",)) for name in keys}
+        if mistakes := list(faults(tables, synthesis, keys)):
+            raise PlanError(in_words(mistakes, sections, source), mistakes)
+        tables = {name: read(name, without=("for",), first=(step,)) for name, step in with_synthesis(tables, synthesis)}
     _check_shifts(tables)
     files = {name: str(sections["tables"][name]["file"]) for name in keys if sections["tables"][name].get("file")}
     return LinkedPlan(
         tables=tables,
         keys=keys,
         files=files,
+        synthesis=synthesis,
         requirements=required,
         suppress_persons=float(sections.get("suppress_persons") or 0.0),
         release_keys=released,
@@ -195,7 +225,7 @@ def _of_settings(sections: Mapping[str, Any]) -> Iterator[Mistake]:
     if not isinstance(released, (bool, type(None))):
         yield ("release_keys",), f"release_keys must be true or false; got {released!r}."
     if isinstance(output, Mapping) and output.get("copies", 1) != 1:
-        yield ("output", "copies"), "output: copies must be 1 for several tables."
+        yield ("output", "copies"), "output: copies must be 1 for several tables. Run the plan again with another seed."
     if isinstance(output, Mapping) and output.get("shuffle") is False and released is False:
         yield (
             ("output", "shuffle"),
@@ -262,8 +292,11 @@ def _ordered(tables: Mapping[str, Any], root: str, mistakes: list[Mistake]) -> d
     return keys
 
 
-def _requirements(sections: Mapping[str, Any]) -> Iterator[UnitModel]:
-    """The requirements on persons. Raises PlanError naming the place of a mistake."""
+def _requirements(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[UnitModel | Gate]:
+    """The requirements on persons. Raises PlanError naming the place of a mistake.
+
+    `made_up`: the persons are made up, so that none hides among others.
+    """
     context, named = sections.get("for"), set()
     if context is not None and context not in list(CONTEXTS):
         raise _mistake(("for",), unknown("value of for", str(context), list(CONTEXTS)))
@@ -273,11 +306,15 @@ def _requirements(sections: Mapping[str, Any]) -> Iterator[UnitModel]:
     for number, item in enumerate(listed):
         try:
             model = _of_persons(read_requirement(item))
+            if made_up and isinstance(model, UnitModel):
+                raise PlanError(NO_CLASSES.format(model.method_name))
         except InputError as error:
             raise _mistake(("requirements", number), f"requirements {number + 1}: {error}") from None
         named.add(model.method_name)
         yield model
-    if context is not None and "k-anonymity" not in named:
+    if context is not None and made_up and COPIES["risk"] not in named:
+        yield _of_persons(read_requirement(COPIES))
+    elif context is not None and not made_up and "k-anonymity" not in named:
         yield KAnonymity(k=CONTEXTS[context].k, unit="person")
 
 
@@ -285,12 +322,17 @@ def _mistake(place: tuple[str | int, ...], sentence: str) -> PlanError:
     return PlanError(sentence, [(place, sentence)])
 
 
-def _of_persons(model: PrivacyModel) -> UnitModel:
+def _of_persons(model: PrivacyModel) -> UnitModel | Gate:
     """The requirement on persons over several tables. Raises PlanError if it is none."""
+    if isinstance(model, Gate) and model.method_name in MATCHES:
+        if model.measure != type(model.measure)():
+            raise PlanError(f"{model.method_name} over all tables takes no columns and no missing. Leave them out.")
+        return model
     if not isinstance(model, UnitModel) or model.unit not in (None, *UNITS):
         raise PlanError(
             f"{getattr(model, 'method_name', 'this bound')} is judged table by table. State it below a table; over "
-            f"persons in all tables there are k-anonymity, l-diversity, t-closeness and average-risk."
+            f"persons in all tables there are k-anonymity, l-diversity, t-closeness and average-risk, and bounds on "
+            f"replicated-uniques and unique-exact-matches."
         )
     if sentence := _too_special(model):
         raise PlanError(sentence)
@@ -306,8 +348,21 @@ def _too_special(model: UnitModel) -> str:
     return ""
 
 
-def _table(sections: Mapping[str, Any], keys: Keys, name: str, source: str, folder: Path, *, released: bool) -> Plan:
-    """The plan of one table, with a column of persons."""
+def _table(
+    sections: Mapping[str, Any],
+    keys: Keys,
+    name: str,
+    *,
+    source: str,
+    folder: Path,
+    released: bool,
+    without: Sequence[str] = (),
+    first: Sequence[Spec] = (),
+) -> Plan:
+    """The plan of one table, with a column of persons.
+
+    `without`: sections for all tables that are left out; `first`: steps before its own.
+    """
     given = sections["tables"][name]
     content = given.copy() if hasattr(given, "copy") else dict(given)
     for key in OF_KEYS:
@@ -318,8 +373,10 @@ def _table(sections: Mapping[str, Any], keys: Keys, name: str, source: str, fold
     if ALL_OTHERS in columns:
         columns[ALL_OTHERS] = columns.pop(ALL_OTHERS)
     content["columns"] = columns
+    if first:
+        content["steps"] = [*first, *(content.get("steps") or ())]
     for section in FOR_ALL:
-        if section in sections:
+        if section in sections and section not in without:
             content[section] = sections[section]
     return read_sections(content, f"{source}, table '{name}'", folder)
 
@@ -331,9 +388,11 @@ def _check_shifts(tables: Mapping[str, Plan]) -> None:
         raise PlanError(DIFFERENT_SHIFTS, [(("tables",), DIFFERENT_SHIFTS)])
 
 
-def _keyed(model: UnitModel) -> Spec:
+def _keyed(model: UnitModel | Gate) -> Spec:
+    spec = plain(model.as_spec() if isinstance(model, Gate) else _named(model))
+    return {key: value for key, value in spec.items() if value is not None}
+
+
+def _named(model: UnitModel) -> Spec:
     spec = spec_of(model)
-    return {
-        model.method_kind: spec.pop("method"),
-        **{key: value for key, value in plain(spec).items() if value is not None},
-    }
+    return {model.method_kind: spec.pop("method"), **spec}

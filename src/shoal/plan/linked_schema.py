@@ -4,9 +4,11 @@ from typing import Any
 
 from pydantic.json_schema import JsonSchemaValue
 
-from shoal.plan.linked import FOR_ALL, NAME, OF_TABLE
+from shoal.plan.linked import FOR_ALL, MATCHES, NAME, OF_TABLE
 from shoal.plan.model import Plan
 from shoal.privacy.of_units import UnitModel
+from shoal.replace.persons import Method
+from shoal.table.order_rules import RULE
 from shoal.vocabulary.registry import registered
 
 MEANINGS: dict[str, str] = {
@@ -37,6 +39,7 @@ def _several(one: JsonSchemaValue) -> JsonSchemaValue:
     names = {"pattern": f"^{NAME.pattern}$"}
     properties = {
         "tables": {"type": "object", "minProperties": 1, "propertyNames": names, "additionalProperties": tables},
+        "synthesis": _synthesis(),
         "requirements": {"type": "array", "items": _of_persons(one)},
         "suppress_persons": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
         "release_keys": {"type": "boolean", "default": True},
@@ -58,7 +61,32 @@ def _of_persons(one: JsonSchemaValue) -> JsonSchemaValue:
         of["discriminator"] for of in described if of.get("discriminator", {}).get("propertyName") == "privacy"
     )
     names = [entry.name for entry in registered("privacy") if issubclass(entry.cls, UnitModel)]
-    return {"anyOf": [*({"$ref": models["mapping"][name]} for name in names), {"enum": names}]}
+    bounds = _closed(
+        "exact matches of persons", {"risk": {"enum": list(MATCHES)}, "at most": {"type": "number"}}, "risk", "at most"
+    )
+    return {"anyOf": [*({"$ref": models["mapping"][name]} for name in names), {"enum": names}, bounds]}
+
+
+def _synthesis() -> JsonSchemaValue:
+    """The section by which persons are made up with their rows."""
+    trees = [entry.name for entry in registered("replace") if issubclass(entry.cls, Method)]
+    named = {"type": "object", "properties": {"method": {"enum": trees}}, "required": ["method"]}
+    column = {"type": "string"}
+    columns = {"anyOf": [column, {"type": "array", "items": column, "minItems": 1, "maxItems": 2}]}
+    properties = {
+        "replace": {"anyOf": [{"enum": trees}, named], "description": "Method that columns are drawn by."},
+        "order": {
+            "type": "object",
+            "additionalProperties": columns,
+            "description": "By table, the column by which rows are in order; or two, where a row begins and ends.",
+        },
+        "rules": {
+            "type": "array",
+            "items": {"type": "string", "pattern": RULE.pattern},
+            "description": "Cells that are at most others, as in stays.discharge <= patients.died.",
+        },
+    }
+    return _closed("synthesis", properties, "replace")
 
 
 def _closed(title: str, properties: dict[str, Any], *required: str) -> JsonSchemaValue:

@@ -52,14 +52,14 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
     account = shared_account(
         plan,
         done.accounts,
-        (done.before, released, done.pair.pairing),
+        (done.before, released, done.pair.place),
         evidence,
         withheld,
         exact,
         missing=done.original.missing_facts,
         seed=done.entropy,
         column_of=lambda name: counted_column(
-            plan, done.before, released[name], withheld, done.pair.pairing, done.pair.place
+            plan, done.before, released[name], withheld, done.pair.place, done.pair.place
         ),
         alone_by=lambda names, beside: alone(released, names, beside),
     )
@@ -78,7 +78,7 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
 def shared_account(
     plan: Plan,
     steps: tuple[StepAccount, ...],
-    tables: tuple[Records, Records, Longs],
+    tables: tuple[Records, Records, Longs | None],
     evidence: Evidence,
     withheld: set[str],
     exact: tuple[str, ...],
@@ -94,7 +94,8 @@ def shared_account(
     Parameters
     ----------
     tables
-        The original and the released records, or a sample of both, and the original record of each released one.
+        The original and the released records, or a sample of both, and the original record of each released one; None
+        where all are made up.
     withheld
         Texts and numbers of the plan to withhold from the public (`shoal.plan.publication.hidden_cells`).
     exact
@@ -107,7 +108,7 @@ def shared_account(
     original, released, place = tables
     keys = released.quasi_identifiers
     untouched = left_alone(plan, steps, released)
-    same = tuple(unchanged(original, released, place))
+    same = () if place is None else tuple(unchanged(original, released, place))
     accepted = tuple(name for name in plan.accept if name in released)
     moving_gaps = [a for a in steps if a.place is None or not plan.steps[a.place].leaves_gaps]
     return Account(
@@ -238,22 +239,28 @@ def _bought_everywhere(done: Outcome) -> bool:
 
 
 def counted_column(
-    plan: Plan, original: Records, released: Variable, withheld: set[str], pairing: Longs, place: Longs | None = None
+    plan: Plan,
+    original: Records,
+    released: Variable,
+    withheld: set[str],
+    pairing: Longs | None,
+    place: Longs | None = None,
 ) -> ColumnAccount:
     """A column with counts of its cells, and what they were in the original.
 
     Parameters
     ----------
     pairing
-        Shape (n',); the original record of each released one.
+        Shape (n',); the original record of each released one; None where all are made up.
     place
         As for `before_and_after`.
     """
+    before = None if pairing is None or released.name not in original else original[released.name].take(pairing)
     return replace(
         column_account(plan, original, released, withheld, place),
         missing=int(released.missing.sum()),
         distinct=_distinct(released),
-        before=_compared(original[released.name].take(pairing), released) if released.name in original else None,
+        before=None if before is None else _compared(before, released),
     )
 
 

@@ -8,7 +8,7 @@
 What is proved over all tables is proved again on the files as they were written, joined by the keys in them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from shoal.judges.evidence import Evidence, Verdict
 from shoal.judges.joined import Joined
 from shoal.judges.table_pair import TablePair
 from shoal.plan.linked import LinkedPlan
+from shoal.privacy.gate import Gate
+from shoal.privacy.of_units import UnitModel
 from shoal.release.directory import check_free
 from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
 from shoal.release.publish import (
@@ -39,6 +41,7 @@ from shoal.run.over_tables import NO_LAWS, OverTables, judged_over_tables
 from shoal.table.files.atomic import atomic_directory
 from shoal.table.files.table import Table
 from shoal.table.links import Links
+from shoal.table.records import Records
 from shoal.vocabulary.errors import plural
 from shoal.vocabulary.facts import of_release
 
@@ -97,14 +100,15 @@ def counted(links: Links) -> str:
     return ", ".join([f"{plural(links.sizes[root], 'person')} in '{root}'", *tables])
 
 
-def linked_verdict(links: Links) -> Verdict:
+def linked_verdict(links: Links, plan: LinkedPlan) -> Verdict:
     """The verdict that every row has its row above; `Links` refuses tables of which that is false."""
+    made_up = "" if plan.synthesis is None else " All are made up, so that no row is anybody's."
     return Verdict(
         requirement="linked tables",
         holds=True,
         required=0,
         achieved=0,
-        sentence=f"Every row has its row above: {counted(links)}.",
+        sentence=f"Every row has its row above: {counted(links)}.{made_up}",
         facts=of_release({name: plural(size, "record") for name, size in links.sizes.items()}),
         influence=0,
         protects=False,
@@ -239,13 +243,41 @@ def _prove_files(release: LinkedRelease, read: Mapping[str, tuple[Table, TablePa
     """Prove the requirements over all tables on the files, joined by their own keys where they have these."""
     tables = {name: table for name, (table, _) in read.items()}
     links = links_of(tables, release.plan) if release.plan.release_keys else release.links
-    over = over_released({name: pair for name, (_, pair) in read.items()}, links, release.plan)
-    require([one.verdict for one in over])
+    pairs = {name: pair for name, (_, pair) in read.items()}
+    over = over_released(pairs, links, release.plan.of_units)
+    require(
+        [
+            *(one.verdict for one in over),
+            *order_verdicts({n: p.released for n, p in pairs.items()}, links, release.plan),
+        ]
+    )
 
 
-def over_released(pairs: Mapping[str, TablePair], links: Links, plan: LinkedPlan) -> list[OverTables]:
+def order_verdicts(released: Mapping[str, Records], links: Links, plan: LinkedPlan) -> list[Verdict]:
+    """The verdicts on the rules by which the rows of made-up persons are in order."""
+    if plan.synthesis is None:
+        return []
+    order = plan.synthesis.order_rules(plan.keys)
+    cells = [cell for each in order.rules for cell in each]
+    values = {cell: released[cell.table][cell.column].values for cell in cells}
+    return [
+        Verdict(
+            requirement=text,
+            holds=not wrong.any(),
+            required=0,
+            achieved=int(wrong.sum()),
+            sentence=f"It is broken by {plural(int(wrong.sum()), 'row')} of {len(wrong):,}.",
+            facts=of_release({"rows": len(wrong), "rows that break it": int(wrong.sum())}),
+            influence=0,
+            protects=False,
+        )
+        for text, wrong in order.broken(values, links)
+    ]
+
+
+def over_released(pairs: Mapping[str, TablePair], links: Links, models: Sequence[UnitModel | Gate]) -> list[OverTables]:
     """Verdicts on the requirements over released tables."""
     stages = [Joined.of({name: pair.released for name, pair in pairs.items()}, links)]
     if any(pair.closure.filled for pair in pairs.values()):
         stages.append(Joined.of({name: pair.closure.records for name, pair in pairs.items()}, links))
-    return judged_over_tables(plan.requirements, [(stage, NO_LAWS) for stage in stages])
+    return judged_over_tables(models, [(stage, NO_LAWS) for stage in stages])

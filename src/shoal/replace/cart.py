@@ -14,7 +14,8 @@ class Cart(TreeSynthesiser):
     Any level of measurement; missing values are synthesised as such, heaps and the column's decimals kept, what never
     occurs together (though chance would have it) kept apart. With one group (`whole`) the table
     is fully synthetic; in the groups of another partition every group has its own trees. No guarantee of privacy
-    follows from the method: what is required is proved on the release, what can be attacked is measured.
+    follows from the method: what is required is proved on the release, what can be attacked is measured. In a plan for
+    linked tables the section `synthesis` makes up persons with all their rows by these trees.
 
     Parameters
     ----------

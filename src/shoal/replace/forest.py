@@ -12,7 +12,8 @@ class Forest(TreeSynthesiser):
     """As `cart`, but every value comes from one of many trees, drawn at random.
 
     Each tree is grown on a random draw of the records and looks at a random part of the columns at every node. Values
-    are less close to the original's than those of a single tree: safer, and less useful.
+    are less close to the original's than those of a single tree: safer, and less useful. It makes up persons with all
+    their rows in linked tables, too (`synthesis`).
 
     Parameters
     ----------

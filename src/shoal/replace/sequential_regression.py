@@ -7,9 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints
-from shoal.kernels.draws import chi_squared, standard_normal
-from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION, multinomial_logit
-from shoal.kernels.tall import cross, singular, times
+from shoal.replace._regressions.models import Linear, Logistic
 from shoal.replace._residuals.rotation import NEGLIGIBLE
 from shoal.replace.marginals import Margin, margin
 from shoal.replace.structural_zeros import Exclusions, Feature
@@ -270,52 +268,15 @@ def _largest_linear(beside: list[_Column], columns: list[_Column]) -> int:
 
 
 def _linear(x: Floats, y: Floats, at: Floats, draw: bool, rng: Generator) -> Floats:
-    """Draws of y at the rows of `at` from the normal linear regression of y on x.
-
-    In the orthonormal coordinates of the design the coefficients are independent with the error variance, whose
-    posterior distribution is RSS / chi^2 (the usual uninformative prior).
-    """
-    middle = float(y.mean())
-    values, right = (part[0] for part in singular(x[None]))
-    rank = int((values > NEGLIGIBLE * values[0]).sum())
-    rank = min(rank, max(1, len(x) - 2))
-    to_rotated = right[:rank].T / values[:rank]
-    left = times(x[None], to_rotated[None])
-    coefficients = cross(left, (y - middle)[None, :, None])[0, :, 0]
-    about = y - middle - times(left, coefficients[None, :, None])[0, :, 0]
-    rss = float((about**2).sum())
-    freedom = len(x) - rank
-    if freedom == 0 or rss <= (NEGLIGIBLE**2) * float(((y - middle) ** 2).sum()):
-        return middle + _applied(at, _applied(to_rotated, coefficients))
-    sigma = np.sqrt(rss / (float(chi_squared(rng, freedom)) if draw else freedom))
-    if draw:
-        coefficients = coefficients + sigma * standard_normal(rng, rank)
-    return np.asarray(middle + _applied(at, _applied(to_rotated, coefficients)) + sigma * standard_normal(rng, len(at)))
-
-
-def _applied(x: Floats, coefficients: Floats) -> Floats:
-    return times(x[None], coefficients[None, :, None])[0, :, 0]
+    """Draws of y at the rows of `at` from the normal linear regression of y on x."""
+    model = Linear.of(x, y)
+    return (model.drawn(rng) if draw else model).values(at, rng)
 
 
 def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, free: Bools, rng: Generator) -> Ints:
-    """Draws of a category at the rows of `at`; only categories that the group holds can come.
-
-    Of these the ones that `free`, shape (n, categories), allows, unless there is none.
-    """
-    present, y = np.unique(codes, return_inverse=True)
-    if len(present) == 1:
-        return np.full(len(at), present[0], dtype=np.int32)
-    precision = np.full(x.shape[1], SLOPE_PRECISION)
-    precision[0] = INTERCEPT_PRECISION
-    model = multinomial_logit(x, np.eye(len(present))[y], precision)
-    chances = (model.drawn(rng) if draw else model).probabilities(at)
-    if free.shape[1]:
-        allowed = chances * free[:, present]
-        total = allowed.sum(axis=1, keepdims=True)
-        chances = np.where(total > 0, allowed / np.where(total > 0, total, 1.0), chances)
-    edges = np.cumsum(chances, axis=1)
-    pick = (rng.random(len(at))[:, None] > edges[:, :-1]).sum(axis=1)
-    return ints(present[pick])
+    """Draws of a category at the rows of `at`, of those that the group holds and `free` allows."""
+    model = Logistic.of(x, codes)
+    return (model.drawn(rng) if draw else model).values(at, free, rng)
 
 
 def _facts(

@@ -110,7 +110,8 @@ def _obeying(course: Course, before: Records, plan: Plan, constraints: Constrain
 def concluded(course: Course, before: Records, plan: Plan, constraints: Constraints, entropy: int) -> Course:
     """Constraints restored and rounded, identifiers out, units renumbered, order shuffled."""
     if len(course.records) < len(before):  # how a record was written that is not released must not show in the others
-        before = before.take(np.isin(before.rows, course.records.rows))
+        left = np.isin(before.rows, course.records.rows)
+        before = before.take(left) if left.any() else before  # none is left where all records are made up
     if plan.constraints:
         course = _obeying(course, before, plan, constraints)
         records = course.records

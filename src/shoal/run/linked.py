@@ -6,7 +6,7 @@ allows it. Only then are the tables concluded, and given the keys that they are 
 """
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -15,14 +15,19 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from shoal.judges.evidence import Finding
 from shoal.judges.joined import Joined
 from shoal.kernels.arrays import Bools, Floats, Longs, ints
 from shoal.kernels.draws import keyed_generator, seed_below
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.steps import Step, settings_of
-from shoal.run.carry_out import NO_STEPS, Outcome, Stepped, after_steps, check_seed, microdata
-from shoal.run.over_tables import OverTables, judged_over_tables
+from shoal.privacy.gate import Gate
+from shoal.privacy.of_units import UnitModel
+from shoal.risk.unique_exact_matches import UniqueExactMatches
+from shoal.run.carry_out import NO_STEPS, Outcome, SharedSteps, Stepped, after_steps, check_seed, microdata
+from shoal.run.made_up import made_up_tables
+from shoal.run.over_tables import OverTables, judged_over_tables, matches_of_persons
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
 from shoal.table.links import Links, key_columns
@@ -45,7 +50,7 @@ class LinkedOutcome:
     Parameters
     ----------
     original_links
-        Of the rows that came in.
+        Of the rows that came in, and after them of those that are made up.
     columns
         Columns of the tables that came in.
     before
@@ -71,7 +76,15 @@ class LinkedOutcome:
     def over_tables(self) -> list[OverTables]:
         """Verdicts on the requirements over persons."""
         places = {name: np.arange(len(done.released)) for name, done in self.tables.items()}
-        return _judged(self.plan, self.tables, places, self.original_links, self.before)
+        return _judged(self.plan.requirements, self.tables, places, self.original_links, self.before)
+
+    @cached_property
+    def copied(self) -> tuple[Finding, ...]:
+        """Where persons are made up, the share of the original ones who are released with all of their rows."""
+        if self.plan.synthesis is None:
+            return ()
+        released = Joined.of({name: done.released for name, done in self.tables.items()}, self.links)
+        return (matches_of_persons(UniqueExactMatches(), self.before, released),)
 
 
 def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | None, tell: OnProgress) -> LinkedOutcome:
@@ -102,17 +115,20 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
             f"Tables {quoted(empty)} have no records, and a release needs one of each table. Take them out of the plan."
         )
     originals = {name: _original(tables[name], plan, links, name) for name in plan.keys}
-    shifts = _shifts(originals, plan, links, entropy)
+    before = Joined.of({name: original.encoded for name, original in originals.items()}, links)
+    shared_steps = _shifts(originals, plan, links, entropy)
+    if plan.synthesis is not None:
+        tell("making up persons", 0.0)
+        links, shared_steps = made_up_tables(originals, plan, plan.synthesis, links, entropy)
     stepped = {}
     for number, name in enumerate(plan.keys):
-        seed_of_table, shared = seed_below(entropy, TABLES, number), shifts.get(name, NO_STEPS)
+        seed_of_table, shared = seed_below(entropy, TABLES, number), shared_steps.get(name, NO_STEPS)
         with in_table(name):
             done = after_steps(
                 originals[name], plan.tables[name], seed_of_table, partial(_within, tell, name), shared=shared
             )
         stepped[name] = replace(done, typed=isinstance(tables[name], Table) and tables[name].types_from_cells)
     stepped = _surviving(stepped, links)
-    before = Joined.of({name: original.encoded for name, original in originals.items()}, links)
     stepped, dropped = _without_failing(stepped, plan, links, before)
     numbered = _Numbered.of(plan, links, stepped, entropy)
     columns = {name: eager(_cells(table))[0].columns for name, table in tables.items()}
@@ -168,9 +184,7 @@ def _original(table: Any, plan: LinkedPlan, links: Links, name: str) -> Microdat
         return microdata(with_persons(table, plan, links, name), plan.tables[name])
 
 
-def _shifts(
-    originals: Mapping[str, Microdata], plan: LinkedPlan, links: Links, entropy: int
-) -> dict[str, dict[int, Callable[[Records], StepResult]]]:
+def _shifts(originals: Mapping[str, Microdata], plan: LinkedPlan, links: Links, entropy: int) -> dict[str, SharedSteps]:
     """The steps that shift dates, by table and number, all by the same days for each person."""
     steps: dict[str, tuple[int, Step, tuple[str, ...]]] = {}
     dates: list[tuple[Variable, Longs]] = []
@@ -227,7 +241,7 @@ def _without_failing(
 
     Whoever is left out may leave others with too few alike, so all are judged again.
     """
-    if not plan.suppress_persons or not plan.requirements:
+    if not plan.suppress_persons or not plan.of_units:
         return dict(stepped), 0
     finished = {}
     for name, done in stepped.items():
@@ -239,7 +253,7 @@ def _without_failing(
         places = {
             name: np.flatnonzero(~dropped[links.persons[name][done.released.rows]]) for name, done in finished.items()
         }
-        verdicts = _judged(plan, finished, places, links, before)
+        verdicts = _judged(plan.of_units, finished, places, links, before)
         failing = np.logical_or.reduce([over.failing for over in verdicts])
         if not failing.any():
             break
@@ -256,7 +270,11 @@ def _without_failing(
 
 
 def _judged(
-    plan: LinkedPlan, done: Mapping[str, Outcome], places: Mapping[str, Longs], links: Links, before: Joined
+    models: Sequence[UnitModel | Gate],
+    done: Mapping[str, Outcome],
+    places: Mapping[str, Longs],
+    links: Links,
+    before: Joined,
 ) -> list[OverTables]:
     """Verdicts over finished tables, of which only the records at some places are left."""
     left = links.taken({name: outcome.released.rows[places[name]] for name, outcome in done.items()})
@@ -264,7 +282,7 @@ def _judged(
     stages = [Joined.of(written, left)]
     if any(outcome.closure.filled for outcome in done.values()):
         stages.append(Joined.of({name: o.closure.records.take(places[name]) for name, o in done.items()}, left))
-    return judged_over_tables(plan.requirements, [(joined, before.laws(joined)) for joined in stages])
+    return judged_over_tables(models, [(joined, before.laws(joined)) for joined in stages], before)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -143,6 +143,15 @@ class Links:
             above[name] = new[place[rows[name]]]
         return replace(self, sizes={name: len(chosen) for name, chosen in rows.items()}, above=above)
 
+    def beside(self, further: "Links") -> "Links":
+        """The links of these rows and of further ones, which are numbered after them in every table."""
+        sizes = {name: size + further.sizes[name] for name, size in self.sizes.items()}
+        above = {
+            name: np.concatenate([place, further.above[name] + self.sizes[str(self.keys[name].parent)]])
+            for name, place in self.above.items()
+        }
+        return replace(self, sizes=sizes, above=above)
+
     def _check_same(self, cells: Mapping[str, Mapping[str, pl.Series]], name: str, column: str, other: str) -> None:
         """Refuse a key further up that is another one than the links lead to."""
         own = cells[other][str(self.keys[other].key)].gather(self.rows_of(other, name).tolist())

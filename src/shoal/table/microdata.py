@@ -16,7 +16,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 
-from shoal.kernels.arrays import Ints, ints
+from shoal.kernels.arrays import Ints, Longs, ints
 from shoal.table.cells import encode
 from shoal.table.columns import decode, no_negative_zero
 from shoal.table.frames import only_whole_numbers, plain_types, strip_metadata, ways_of_missing
@@ -154,13 +154,18 @@ class Microdata:
         return digest.hexdigest()
 
     def rebuild(self, records: Records) -> "Microdata":
-        """A frame with the cells of the given records; unchanged columns keep their original cells."""
-        base = self.frame
-        if len(records) != len(base) or (records.rows != np.arange(len(base))).any():
-            base = base[records.rows.tolist()]
+        """A frame with the cells of the given records; unchanged columns keep their original cells.
+
+        Records whose rows are beyond those of the table are nobody's; columns still have the types of this one.
+        """
+        base, rows = self.frame, records.rows
+        if len(rows) and rows.max() >= len(base):
+            rows = rows % len(base)
+        if len(records) != len(base) or (rows != np.arange(len(base))).any():
+            base = base[rows.tolist()]
         columns = [
             base.get_column(v.name)
-            if v.name in self.encoded and _same(v, self.encoded[v.name], records)
+            if v.name in self.encoded and _same(v, self.encoded[v.name], rows)
             else self._decode(v, base)
             for v in records.variables
         ]
@@ -317,8 +322,8 @@ def eager(table: Any) -> tuple[nw.DataFrame[Any], FrameKind]:
         ) from None
 
 
-def _same(variable: Variable, original: Variable, records: Records) -> bool:
+def _same(variable: Variable, original: Variable, rows: Longs) -> bool:
     if variable.continuous != original.continuous or variable.categories != original.categories:
         return False
-    before = original.values if variable.values is original.values else original.values[records.rows]
+    before = original.values if variable.values is original.values else original.values[rows]
     return bool(np.array_equal(variable.values, before, equal_nan=variable.continuous))

@@ -61,6 +61,32 @@ class Tree:
         """
         return _native.tree_leaves(*self.nodes, x)
 
+    def with_units(self, units: Longs, fewest: int) -> "Tree":
+        """The tree without the splits that leave a side to cases of fewer units than so many.
+
+        `units`: shape (n,); whose each case is. A tree of fewer units in all is one leaf.
+        """
+        feature, threshold, missing_left, mask, left, right, leaf, masks = self.nodes
+        first, end = _leaves_below(left, right, leaf)
+        pairs = np.unique(np.column_stack([self.leaf_of.astype(np.int64), units]), axis=0)
+        starts = np.searchsorted(pairs[:, 0], np.arange(int(end[0]) + 1))
+
+        def enough(node: int) -> bool:
+            return len(np.unique(pairs[starts[first[node]] : starts[end[node]], 1])) >= fewest
+
+        merged, feature = np.full_like(leaf, -1), feature.copy()
+        place, number, open_nodes = np.empty(int(end[0]), dtype=np.int32), 0, [0]
+        while open_nodes:
+            node = open_nodes.pop()
+            if feature[node] >= 0 and enough(left[node]) and enough(right[node]):
+                open_nodes += [int(right[node]), int(left[node])]
+                continue
+            feature[node], merged[node] = -1, number
+            place[first[node] : end[node]] = number
+            number += 1
+        nodes = (feature, threshold, missing_left, mask, left, right, merged, masks)
+        return Tree(nodes=nodes, leaf_of=place[self.leaf_of])
+
 
 def grow(
     features: Features,
@@ -98,6 +124,16 @@ def grow(
         centred = _near_one(values - float(values.mean()))
         grown = _native.grow_numbers(x, levels, orders, centred, min_leaf, complexity, most, seed, progress)
     return Tree(nodes=grown[0], leaf_of=grown[1])
+
+
+def _leaves_below(left: Ints, right: Ints, leaf: Ints) -> tuple[Longs, Longs]:
+    """Shape (nodes,) each; the first leaf below each node, and the one after its last: leaves are numbered from left
+    to right, and every node stands before those below it."""
+    first, end = leaf.astype(np.int64), leaf.astype(np.int64) + 1
+    for node in range(len(leaf) - 1, -1, -1):
+        if leaf[node] < 0:
+            first[node], end[node] = first[left[node]], end[right[node]]
+    return first, end
 
 
 def _near_one(y: Floats) -> Floats:

@@ -26,28 +26,41 @@ class Growing:
 class Donors:
     """Trees that find a donor for a new record."""
 
-    # Each with the original records, shape (n,), that it was grown on; none where nothing predicts
-    trees: tuple[tuple[Tree, Longs], ...]
+    trees: "tuple[_Leaves, ...]"  # None where nothing predicts
     count: int
 
     @classmethod
     def of(
-        cls, y: Floats | Ints, classes: int, features: Features | None, growing: Growing, rng: Generator
+        cls,
+        y: Floats | Ints,
+        classes: int,
+        features: Features | None,
+        growing: Growing,
+        rng: Generator,
+        units: Longs | None = None,
     ) -> "Donors":
-        """Trees for the response y (n,): numbers, or so many classes."""
+        """Trees for the response y (n,): numbers, or so many classes.
+
+        `units`: shape (n,), whose each record is; every leaf then holds records of `min_leaf` different ones.
+        """
         n = len(y)
         if features is None:
             return cls(trees=(), count=n)
         limits: dict[str, Any] = {"classes": classes, "min_leaf": growing.min_leaf, "complexity": growing.complexity}
+
+        def leaves(tree: Tree, rows: Longs) -> _Leaves:
+            pruned = tree if units is None else tree.with_units(units[rows], growing.min_leaf)
+            return _Leaves.of(pruned, rows)
+
         if growing.trees == 1:
-            return cls(trees=((grow(features, y, **limits), np.arange(n)),), count=n)
+            return cls(trees=(leaves(grow(features, y, **limits), np.arange(n)),), count=n)
         d = len(features.x)
         looked_at = max(1, round(math.sqrt(d) if classes else d / 3))  # as Breiman (2001) and his program have it
         grown = []
         for _ in range(growing.trees):
             rows = np.sort(rng.integers(0, n, n))
             tree = grow(features.take(rows), y[rows], looked_at=looked_at, seed=seed_of(rng), **limits)
-            grown.append((tree, rows))
+            grown.append(leaves(tree, rows))
         return cls(trees=tuple(grown), count=n)
 
     def draw(self, x: Floats, rng: Generator) -> Longs:
@@ -57,16 +70,31 @@ class Donors:
             return longs(rng.integers(0, self.count, m))
         which = rng.integers(0, len(self.trees), m)
         donors = np.empty(m, dtype=np.int64)
-        for number, (tree, rows) in enumerate(self.trees):
+        for number, leaves in enumerate(self.trees):
             drawn = np.flatnonzero(which == number)
-            donors[drawn] = _from_leaves(tree, rows, tree.leaves(x[:, drawn]), rng)
+            donors[drawn] = leaves.draw(x[:, drawn], rng)
         return donors
 
 
-def _from_leaves(tree: Tree, rows: Longs, leaves: Ints, rng: Generator) -> Longs:
-    """For each leaf asked for one of the records in it, drawn at random."""
-    order = np.argsort(tree.leaf_of, kind="stable")
-    sizes = np.bincount(tree.leaf_of)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    place = (rng.random(len(leaves)) * sizes[leaves]).astype(np.int64)
-    return np.asarray(rows[order[starts[leaves] + np.minimum(place, sizes[leaves] - 1)]])
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Leaves:
+    """A tree, and the original records in its leaves."""
+
+    tree: Tree
+    members: Longs  # Shape (n,); the records that it was grown on, leaf by leaf
+    starts: Longs  # Shape (leaves,) each; where a leaf begins among them, and how many it has
+    sizes: Longs
+
+    @classmethod
+    def of(cls, tree: Tree, rows: Longs) -> "_Leaves":
+        """`rows`, shape (n,): the original records that the tree was grown on."""
+        sizes = np.bincount(tree.leaf_of)
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        return cls(tree=tree, members=rows[np.argsort(tree.leaf_of, kind="stable")], starts=starts, sizes=sizes)
+
+    def draw(self, x: Floats, rng: Generator) -> Longs:
+        """For each new record (d, m) one of the records of its leaf, drawn at random."""
+        leaves = self.tree.leaves(x)
+        sizes = self.sizes[leaves]
+        place = (rng.random(len(leaves)) * sizes).astype(np.int64)
+        return np.asarray(self.members[self.starts[leaves] + np.minimum(place, sizes - 1)])

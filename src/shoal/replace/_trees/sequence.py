@@ -9,7 +9,7 @@ from shoal.kernels.arrays import Floats, Longs, ints
 from shoal.kernels.trees.grow import Features
 from shoal.replace._trees.columns import Part
 from shoal.replace._trees.donors import Donors, Growing
-from shoal.replace._trees.smoothing import between
+from shoal.replace._trees.smoothing import Smoother
 from shoal.replace.structural_zeros import Exclusions
 
 AGAIN = 20
@@ -32,25 +32,52 @@ class Model:
     part: Part
     values: Floats  # Shape (n,); those of the original records that have one
     donors: Donors  # The trees; none where nothing predicts, or no record has a value
-    smooth: bool
+    smoother: Smoother | None  # What moves numbers; None where values are released as they are
+    exclusions: Exclusions | None  # What may not stand beside earlier parts; None where that is not looked at
 
     @classmethod
-    def of(cls, part: Part, at: Longs, features: Features | None, rules: Rules, rng: Generator) -> "Model":
+    def of(
+        cls, part: Part, before: list[Part], at: Longs, rules: Rules, rng: Generator, units: Longs | None = None
+    ) -> "Model":
+        """The model of a part given those before it, fitted to the records `at`.
+
+        `units`: shape (n,) of all records, whose each is; a leaf then holds as many units as it must hold records.
+        """
         own = part.values[at]
         present = np.flatnonzero(~np.isnan(own))
+        features = Features.of([p.values[at] for p in before], [p.levels for p in before]) if before else None
         if features is not None and len(present) < len(own):
             features = features.take(present) if len(present) else None
         values = own[present]
         y = ints(values) if part.levels else values
-        donors = Donors.of(y, part.levels, features, rules.growing, rng)
-        return cls(part=part, values=values, donors=donors, smooth=rules.smooth and part.continuous)
+        whose = None if units is None else units[at[present]]
+        donors = Donors.of(y, part.levels, features, rules.growing, rng, whose)
+        smooth = rules.smooth and part.continuous and len(values)
+        exclusions = None
+        if rules.exclude:
+            here = Part(values=own, levels=part.levels)
+            exclusions = Exclusions.of(here, [Part(values=p.values[at], levels=p.levels) for p in before])
+        return cls(
+            part=part,
+            values=values,
+            donors=donors,
+            smoother=Smoother.of(values, whose) if smooth else None,
+            exclusions=exclusions,
+        )
 
     def draw(self, x: Floats, rng: Generator) -> Floats:
         """Shape (m,); values for new records whose earlier parts are (d, m)."""
         if not x.shape[1]:
             return np.empty(0)
         drawn = self.values[self.donors.draw(x, rng)]
-        return between(self.values, drawn, rng) if self.smooth else drawn
+        return drawn if self.smoother is None else self.smoother.between(drawn, rng)
+
+    def drawn(self, x: Floats, rng: Generator) -> tuple[Floats, int]:
+        """Shape (m,); values for new records by the rules, NaN where there is none; and how many break a rule."""
+        rows = np.flatnonzero(x[-1] == 0) if self.part.after_kind else np.arange(x.shape[1])
+        drawn = np.full(x.shape[1], np.nan)
+        drawn[rows] = self.draw(x[:, rows], rng)
+        return drawn, 0 if self.exclusions is None else _mend(drawn, rows, x, self, self.exclusions, rng)
 
 
 def synthesised(
@@ -63,16 +90,9 @@ def synthesised(
     before, broken = list(given), 0
     new = [part.values[at] for part in given]
     for part in parts:
-        features = Features.of([p.values[at] for p in before], [p.levels for p in before]) if before else None
-        model = Model.of(part, at, features, rules, rng)
         x = np.vstack(new) if new else np.empty((0, len(at)))
-        rows = np.flatnonzero(new[-1] == 0) if part.after_kind else np.arange(len(at))
-        drawn = np.full(len(at), np.nan)
-        drawn[rows] = model.draw(x[:, rows], rng)
-        if rules.exclude:
-            here = Part(values=part.values[at], levels=part.levels)
-            earlier = [Part(values=p.values[at], levels=p.levels) for p in before]
-            broken += _mend(drawn, rows, x, model, Exclusions.of(here, earlier), rng)
+        drawn, count = Model.of(part, before, at, rules, rng).drawn(x, rng)
+        broken += count
         before.append(part)
         new.append(drawn)
     return new[len(given) :], broken

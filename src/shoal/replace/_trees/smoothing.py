@@ -9,10 +9,12 @@ value, nor is one given away that lies far beyond all others: the mean counts up
 exponential tail through the values before, and from there on no distance changes anything.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.random import Generator
 
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.replace.decimals import Decimals
 
 FEW = 5
@@ -25,30 +27,59 @@ LONGEST = 2.0
 """Largest mean excess of the extremes, in those of the exponential tail."""
 
 
-def between(values: Floats, drawn: Floats, rng: Generator) -> Floats:
-    """Numbers near their donors' that few records have, written as finely as the column is.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Smoother:
+    """The values of a column, and what is drawn in place of each."""
 
-    `values`, shape (n,): the column's known numbers; `drawn`, shape (m,): the donors' numbers. Returns shape (m,);
-    heaps as they are, other numbers drawn evenly between the middles of the gaps to the next different numbers of the
-    column, extremes evenly about their mean.
-    """
-    distinct, counts = np.unique(values, return_counts=True)
-    place = np.searchsorted(distinct, drawn)
-    heap = counts[place] >= FEW
-    middles = (distinct[1:] + distinct[:-1]) / 2
-    edges = np.concatenate([distinct[:1], middles, distinct[-1:]])
-    low, high = edges[place], edges[place + 1]
-    if len(values) > NEXT:
-        ordered = np.sort(values)
-        for sign, ascending in ((1.0, ordered), (-1.0, -ordered[::-1])):
-            last, nearest, farthest = tail(ascending)
-            beyond = sign * drawn > last
-            ends = np.sort([sign * nearest, sign * farthest])
-            low, high = np.where(beyond, ends[0], low), np.where(beyond, ends[1], high)
-    moved = low + rng.random(len(drawn)) * (high - low)
-    bounds = np.full(len(drawn), distinct[0]), np.full(len(drawn), distinct[-1])
-    written = Decimals.of(values).write(moved, *bounds, keep_sign=True)
-    return np.asarray(np.where(heap, drawn, written))
+    distinct: Floats  # Shape (v,), ascending
+    heap: Bools  # Shape (v,); values that many have
+    low: Floats  # Shape (v,); the ends of what is drawn in place of the others
+    high: Floats
+    decimals: Decimals
+
+    @classmethod
+    def of(cls, values: Floats, units: Longs | None = None) -> "Smoother":
+        """The smoother of known numbers (n,).
+
+        `units`: shape (n,), whose each is. A heap is then a number that many units have, extremes are those of
+        different units.
+        """
+        distinct, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+        largest = smallest = np.sort(values)
+        if units is not None:
+            counts = np.bincount(np.unique(np.column_stack([places, units]), axis=0)[:, 0], minlength=len(distinct))
+            smallest, largest = ends_of_units(values, units)
+        middles = (distinct[1:] + distinct[:-1]) / 2
+        edges = np.concatenate([distinct[:1], middles, distinct[-1:]])
+        low, high = edges[:-1], edges[1:]
+        if len(largest) > NEXT:
+            for sign, ascending in ((1.0, largest), (-1.0, -smallest[::-1])):
+                last, nearest, farthest = tail(ascending)
+                beyond = sign * distinct > last
+                ends = np.sort([sign * nearest, sign * farthest])
+                low, high = np.where(beyond, ends[0], low), np.where(beyond, ends[1], high)
+        return cls(distinct=distinct, heap=counts >= FEW, low=low, high=high, decimals=Decimals.of(values))
+
+    def between(self, drawn: Floats, rng: Generator) -> Floats:
+        """Numbers near their donors' that few have, written as finely as the column is.
+
+        `drawn`, shape (m,): the donors' numbers. Returns shape (m,); heaps as they are, other numbers drawn evenly
+        between the middles of the gaps to the next different numbers of the column, extremes evenly about their mean.
+        """
+        place = np.searchsorted(self.distinct, drawn)
+        low, high = self.low[place], self.high[place]
+        moved = low + rng.random(len(drawn)) * (high - low)
+        bounds = np.full(len(drawn), self.distinct[0]), np.full(len(drawn), self.distinct[-1])
+        written = self.decimals.write(moved, *bounds, keep_sign=True)
+        return np.asarray(np.where(self.heap[place], drawn, written))
+
+
+def ends_of_units(values: Floats, units: Longs) -> tuple[Floats, Floats]:
+    """Shape (units,) each; the smallest and the largest number of every unit, ascending."""
+    order = np.lexsort((values, units))
+    own, whose = values[order], units[order]
+    edge = np.diff(whose) != 0
+    return np.sort(own[np.concatenate([[True], edge])]), np.sort(own[np.concatenate([edge, [True]])])
 
 
 def tail(ascending: Floats) -> tuple[float, float, float]:

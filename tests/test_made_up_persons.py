@@ -1,0 +1,388 @@
+"""Persons made up with their rows over linked tables: what holds in the files, and what of the original is in them."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.plan.linked import LinkedPlan
+from shoal.release import publish
+from shoal.vocabulary.errors import DataError, PlanError, Refused
+
+Tables = dict[str, pl.DataFrame]
+
+KNOWN, SECRET = "quasi-identifier", "confidential"
+PATIENTS = {"household": "identifier", "sex": KNOWN, "area": KNOWN, "born": KNOWN}
+HOSPITAL: dict[str, Any] = {
+    "tables": {
+        "patients": {"key": "patient", "columns": {**PATIENTS, "died": {"role": SECRET, "missing": "keep"}}},
+        "stays": {
+            "key": "stay",
+            "parent": "patients",
+            "columns": {"admission": KNOWN, "discharge": SECRET, "diagnosis": SECRET},
+        },
+        "labs": {"parent": "stays", "columns": {"taken": SECRET, "test": SECRET, "value": SECRET}},
+    },
+    "synthesis": {
+        "replace": "cart",
+        "order": {"stays": ["admission", "discharge"], "labs": "taken"},
+        "rules": ["stays.discharge <= patients.died", "stays.admission <= labs.taken", "labs.taken <= stays.discharge"],
+    },
+    "requirements": [{"risk": "unique-exact-matches", "at most": 0.01}],
+}
+NAMES = ("patients", "stays", "labs")
+
+
+def changed(**sections: Any) -> dict[str, Any]:
+    return {**HOSPITAL, **sections}
+
+
+@pytest.fixture(scope="module")
+def original() -> Tables:
+    return shoal.example_tables(n=2000, seed=5)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, original: Tables) -> Path:
+    out = tmp_path_factory.mktemp("made") / "out"
+    shoal.protect(original, HOSPITAL, out, seed=1)
+    return out
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path) -> Tables:
+    return {name: pl.read_csv(folder / f"release/{name}.csv", try_parse_dates=True) for name in NAMES}
+
+
+@pytest.fixture
+def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publish, "page", lambda content: "")
+
+
+def test_no_key_dangles_and_none_is_anybodys(made: Tables, original: Tables) -> None:
+    assert sorted(made["patients"]["patient"]) == list(range(1, 2001))
+    assert sorted(made["stays"]["stay"]) == list(range(1, len(made["stays"]) + 1))
+    assert made["stays"]["patient"].is_in(made["patients"]["patient"].implode()).all()
+    assert made["labs"]["stay"].is_in(made["stays"]["stay"].implode()).all()
+    assert len(made["stays"]) != len(original["stays"]), "how many stays there were is not taken over"
+    assert [table.columns for table in made.values()] == [
+        [c for c in table.columns if c != "household"] for table in original.values()
+    ]
+
+
+def test_no_row_is_out_of_order(made: Tables) -> None:
+    """Counted in the files by joins and loops that share nothing with the package."""
+    stays = made["stays"].join(made["patients"], on="patient")
+    assert not len(stays.filter(pl.col("admission") > pl.col("discharge")))
+    assert not len(stays.filter(pl.col("discharge") > pl.col("died"))), "no stay after death"
+    assert stays["died"].drop_nulls().len() > 50
+    for _, own in stays.sort("admission").group_by("patient"):
+        cells = own.select("admission", "discharge").rows()
+        assert all(before[1] <= after[0] for before, after in zip(cells, cells[1:], strict=False))
+    labs = made["labs"].join(made["stays"], on="stay")
+    assert not len(labs.filter((pl.col("taken") < pl.col("admission")) | (pl.col("taken") > pl.col("discharge"))))
+
+
+def shares(values: list[Any]) -> dict[Any, float]:
+    return {value: count / len(values) for value, count in Counter(values).items()}
+
+
+def apart(first: list[Any], second: list[Any]) -> float:
+    """Total variation distance of two lists of values."""
+    x, y = shares(first), shares(second)
+    return sum(abs(x.get(value, 0) - y.get(value, 0)) for value in x.keys() | y.keys()) / 2
+
+
+def numbers_of_rows(upper: list[Any], links: list[Any]) -> list[int]:
+    counts = Counter(links)
+    return [counts[key] for key in upper]
+
+
+def transitions(stays: pl.DataFrame) -> list[tuple[str, str]]:
+    """Diagnoses of a stay and of the next one."""
+    pairs = []
+    for _, own in stays.sort("admission").group_by("patient", maintain_order=True):
+        codes = own["diagnosis"].to_list()
+        pairs += list(zip(codes, codes[1:], strict=False))
+    return pairs
+
+
+def gaps(stays: pl.DataFrame) -> list[int]:
+    """Days from a discharge to the next admission of the same patient."""
+    next_one = pl.col("admission").shift(-1).over("patient", order_by="admission")
+    return stays.select((next_one - pl.col("discharge")).dt.total_days().alias("gap"))["gap"].drop_nulls().to_list()
+
+
+def figures(first: Tables, second: Tables) -> dict[str, float]:
+    """How far two hospitals are apart, by person."""
+    x, y = (
+        {
+            "stays of a patient": numbers_of_rows(t["patients"]["patient"].to_list(), t["stays"]["patient"].to_list()),
+            "values of a stay": numbers_of_rows(t["stays"]["stay"].to_list(), t["labs"]["stay"].to_list()),
+            "transitions": transitions(t["stays"]),
+            "gaps by tens of days": [gap // 10 for gap in gaps(t["stays"])],
+            "lengths by five days": [
+                d // 5 for d in (t["stays"]["discharge"] - t["stays"]["admission"]).dt.total_days().to_list()
+            ],
+            "dead": t["patients"]["died"].is_null().to_list(),
+        }
+        for t in (first, second)
+    )
+    return {name: round(apart(x[name], y[name]), 4) for name in x}
+
+
+def test_persons_are_as_near_as_another_sample_of_them(made: Tables, original: Tables) -> None:
+    """Rows per person, gaps and transitions, against those of 2,000 further patients of the same hospital."""
+    nearness = figures(original, made)
+    another = figures(original, shoal.example_tables(n=2000, seed=6))
+    assert nearness["stays of a patient"] < 0.03
+    assert nearness["values of a stay"] < 0.03
+    assert nearness["dead"] < 0.02
+    assert nearness.pop("lengths by five days") < 0.06, "drawn after the values, by what is left of the stay"
+    for name, value in nearness.items():
+        assert value < 1.5 * another[name] + 0.02, (name, nearness, another)
+    stays = made["stays"].sort("admission")
+    died = (
+        made["patients"].drop_nulls("died").join(stays.group_by("patient").agg(pl.col("discharge").max()), on="patient")
+    )
+    assert (died["died"] == died["discharge"]).mean() > 0.95, (
+        "in this hospital people die on the day of their discharge"
+    )
+
+
+def test_regressions_draw_persons_too(original: Tables) -> None:
+    """Numbers of rows are near where the scale is that of quantiles; rules hold as for trees."""
+    few = {**original, "patients": original["patients"].with_columns(area=pl.col("area").str.head(3))}
+    plan = changed(
+        synthesis={**HOSPITAL["synthesis"], "replace": {"method": "sequential-regression", "marginals": "quantile"}}
+    )
+    described = LinkedPlan.of(plan)
+    assert LinkedPlan.of(described.as_mapping()).as_mapping() == described.as_mapping()
+    release = shoal.protect(few, plan, seed=1)
+    nearness = figures(few, release.to_frames())
+    assert max(nearness[name] for name in ("stays of a patient", "values of a stay", "dead")) < 0.1
+    assert nearness["gaps by tens of days"] < 0.1
+    assert nearness["transitions"] < 0.25
+    test_no_row_is_out_of_order(release.to_frames())
+    assert release.to_frames()["stays"].equals(shoal.protect(few, described, seed=1).to_frames()["stays"])
+
+
+def test_nothing_of_the_original_but_what_trees_give(folder: Path, original: Tables) -> None:
+    public = "".join(path.read_text() for path in (folder / "release").rglob("*") if path.is_file())
+    assert not [key for key in original["patients"]["patient"].to_list() if str(key) in public]
+    assert not [key for key in original["stays"]["stay"].to_list() if str(key) in public]
+    content = json.loads((folder / "release/evidence.json").read_text())
+    assert len(content["made anew"]) == 10
+    assert "All are made up, so that no row is anybody's." in content["requirements"][1]["sentence"]
+    assert content["requirements"][0]["achieved"] is None, "how many are copied is private"
+    assert "every quasi-identifier was made anew, so that no record stands for a person" in public
+    assert content["classes"] == []
+    assert "0 rows of" not in content["requirements"][1]["sentence"]
+    numbers = [len(table) for name, table in original.items() if name != "patients"]
+    assert not any(f"{number:,}" in public for number in numbers), "numbers of the original's rows"
+    private = json.loads((folder / "private/evidence.json").read_text())
+    assert "whom nobody else resembles in all cells of all rows" in private["measures"][0]["sentence"]
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_the_same_bytes_for_the_same_seed(folder: Path, original: Tables, tmp_path: Path) -> None:
+    again = shoal.protect(original, LinkedPlan.of(HOSPITAL), seed=1)
+    for name, frame in again.to_frames().items():
+        frame.write_csv(tmp_path / f"{name}.csv")
+        assert (tmp_path / f"{name}.csv").read_bytes() == (folder / f"release/{name}.csv").read_bytes()
+    other = shoal.protect(original, HOSPITAL, seed=2).to_frames()
+    assert not other["stays"].equals(again.to_frames()["stays"])
+
+
+def test_a_released_folder_is_judged_by_its_rules(folder: Path, made: Tables) -> None:
+    rules = changed(requirements=[])
+    assert shoal.audit(folder / "release", rules).holds
+    late = made["stays"].with_columns(discharge=pl.col("admission").dt.offset_by("-1d"))
+    verdicts = {v.requirement: v for v in shoal.audit({**made, "stays": late}, rules).verdicts}
+    broken = verdicts["stays.admission <= stays.discharge"]
+    assert (broken.holds, broken.achieved) == (False, len(late))
+    assert not shoal.audit(made, HOSPITAL).holds, "how many are copied cannot be told without the original"
+
+
+def coarse(n: int, seed: int) -> Tables:
+    """A registry with so few columns that many persons are alike, and some are copied by chance."""
+    rng = np.random.default_rng(seed)
+    above = np.repeat(np.arange(n), rng.choice([0, 1, 2, 4], n, p=[0.2, 0.4, 0.3, 0.1]))
+    people = pl.DataFrame({"id": np.arange(n), "sex": rng.choice(["f", "m"], n), "decade": rng.integers(3, 9, n) * 10})
+    visits = pl.DataFrame(
+        {"id": above, "ward": rng.choice(list("abcd"), len(above)), "icu": rng.choice(["y", "n"], len(above))}
+    )
+    return {"people": people, "visits": visits}
+
+
+COARSE: dict[str, Any] = {
+    "tables": {
+        "people": {"key": "id", "columns": {"sex": KNOWN, "decade": {"role": KNOWN, "level": "nominal"}}},
+        "visits": {"parent": "people", "columns": {"ward": KNOWN, "icu": SECRET}},
+    },
+    "synthesis": {"replace": "cart"},
+}
+
+
+def profiles(tables: Tables, columns: list[str]) -> list[Any]:
+    """Everybody's row and rows, as a naive reader compares them."""
+    rows: dict[Any, list[Any]] = {key: [] for key in tables["people"]["id"].to_list()}
+    for row in tables["visits"].iter_rows(named=True):
+        rows[row["id"]].append(tuple(row[c] for c in columns))
+    return [
+        (sex, decade, tuple(sorted(rows[key])))
+        for key, sex, decade in tables["people"].select("id", "sex", "decade").rows()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("risk", "columns"), [("unique-exact-matches", ["ward", "icu"]), ("replicated-uniques", ["ward"])]
+)
+def test_copies_of_persons_against_a_naive_count(risk: str, columns: list[str]) -> None:
+    given = coarse(600, 3)
+    release = shoal.protect(given, {**COARSE, "requirements": [{"risk": risk, "at most": 1}]}, seed=4, unproved=True)
+    before, after = (profiles(t, columns) for t in (given, release.to_frames()))
+    alone = {profile for profile, count in Counter(before).items() if count == 1}
+    if risk == "unique-exact-matches":
+        expected = len(alone & set(after)) / len(alone)
+        assert release.evidence.findings[0].value == pytest.approx(expected)
+    else:
+        lone = {profile for profile, count in Counter(after).items() if count == 1}
+        expected = len(alone & lone) / 600
+    assert expected > 0.02
+    assert release.evidence.verdicts[0].achieved == pytest.approx(expected)
+    with pytest.raises(Refused, match=r"of persons in 'people', 'visits' at most 0\.001 does not hold"):
+        shoal.protect(given, {**COARSE, "requirements": [{"risk": risk, "at most": 0.001}]}, seed=4)
+
+
+def test_whoever_was_not_there_is_met_as_often() -> None:
+    """An attack: unique persons of the original stand in the release little more often than unique strangers do."""
+    met, strangers = [], []
+    for seed in range(3):
+        given, others = coarse(800, seed), coarse(800, 100 + seed)
+        released = set(profiles(shoal.protect(given, COARSE, seed=seed, unproved=True).to_frames(), ["ward", "icu"]))
+        for tables, rates in ((given, met), (others, strangers)):
+            alone = [p for p, count in Counter(profiles(tables, ["ward", "icu"])).items() if count == 1]
+            rates.append(sum(profile in released for profile in alone) / len(alone))
+    assert np.mean(met) - np.mean(strangers) < 0.08, (met, strangers)
+    assert np.mean(strangers) > 0.2, "with so few columns many are met by chance"
+
+
+def test_whoever_has_very_many_rows_is_not_given_back() -> None:
+    """One patient has 300 stays, all with a value that only this one has."""
+    given = coarse(400, 7)
+    worth = np.round(np.random.default_rng(0).lognormal(3, 1, len(given["visits"])), 2)
+    visits = given["visits"].with_columns(worth=pl.Series(worth))
+    many = pl.DataFrame({"id": [5] * 300, "ward": ["a"] * 300, "icu": ["y"] * 300, "worth": [777.77] * 300})
+    plan = {**COARSE, "tables": {**COARSE["tables"]}}
+    plan["tables"]["visits"] = {"parent": "people", "columns": {"ward": KNOWN, "icu": SECRET, "worth": SECRET}}
+    released = shoal.protect({**given, "visits": pl.concat([visits, many])}, plan, seed=1, unproved=True).to_frames()
+    assert 777.77 not in released["visits"]["worth"].to_list()
+    assert max(Counter(released["visits"]["id"].to_list()).values()) < 100
+
+
+def test_steps_come_after_and_keys_may_stay() -> None:
+    given = coarse(500, 1)
+    plan = {**COARSE, "release_keys": False, "for": "research", "tables": {**COARSE["tables"]}}
+    plan["tables"]["visits"] = {
+        **COARSE["tables"]["visits"],
+        "steps": [{"mask": "recode", "columns": ["ward"], "groups": {"ab": ["a", "b"], "cd": ["c", "d"]}}],
+    }
+    described = LinkedPlan.of(plan)
+    assert [len(of.steps) for of in described.tables.values()] == [1, 2]
+    assert [model.as_spec()["at most"] for model in described.requirements] == [0.05], "as usual for research"
+    assert described.requirements[0].method_name == "replicated-uniques"
+    assert not any(of.requirements for of in described.tables.values())
+    assert LinkedPlan.of(described.as_mapping()).as_mapping() == described.as_mapping()
+    assert (
+        "steps" not in described.as_mapping()["tables"]["people"]
+        or not described.as_mapping()["tables"]["people"]["steps"]
+    )
+    plan.pop("for")
+    released = shoal.protect(given, plan, seed=1, unproved=True).to_frames()
+    assert [table.columns for table in released.values()] == [["sex", "decade"], ["ward", "icu"]]
+    assert set(released["visits"]["ward"]) == {"ab", "cd"}
+
+
+def test_missing_cells_and_rows_that_are_dropped() -> None:
+    given = coarse(600, 2)
+    lacking = np.arange(len(given["visits"])) % 4 == 0
+    visits = given["visits"].with_columns(icu=pl.when(pl.Series(lacking)).then(None).otherwise(pl.col("icu")))
+    sexes = pl.when(pl.col("id") % 10 == 0).then(None).otherwise(pl.col("sex"))
+    plan = {**COARSE, "tables": {**COARSE["tables"]}}
+    plan["tables"]["people"] = {"key": "id", "columns": {"sex": {"role": KNOWN, "missing": "drop"}, "decade": KNOWN}}
+    plan["tables"]["visits"] = {
+        "parent": "people",
+        "columns": {"ward": KNOWN, "icu": {"role": SECRET, "missing": "keep"}},
+    }
+    released = shoal.protect(
+        {"people": given["people"].with_columns(sex=sexes), "visits": visits}, plan, seed=1, unproved=True
+    ).to_frames()
+    assert len(released["people"]) == 540, "as many as are left"
+    assert released["visits"]["icu"].is_null().mean() == pytest.approx(0.25, abs=0.05)
+
+
+def refusals() -> Iterator[tuple[dict[str, Any], str]]:
+    k5 = {"privacy": "k-anonymity", "k": 5}
+    stays = HOSPITAL["tables"]["stays"]
+
+    def with_stays(**more: Any) -> dict[str, Any]:
+        return changed(tables={**HOSPITAL["tables"], "stays": {**stays, **more}})
+
+    yield changed(requirements=[k5]), "k-anonymity counts persons or records that are alike, and where all are made up"
+    yield with_stays(requirements=[k5]), "table 'stays': requirements 1: k-anonymity counts persons"
+    yield changed(suppress_persons=0.1), "suppress_persons is for persons who are released; none is"
+    yield changed(output={"copies": 3}), "copies must be 1 for several tables"
+    yield changed(synthesis="cart"), "synthesis must be a mapping"
+    yield changed(synthesis={"order": {"stays": "admission"}}), "replace must name the method that draws"
+    yield changed(synthesis={"replace": "normal"}), "Persons with their rows are drawn by cart, forest or"
+    yield changed(synthesis={"replace": "kart"}), "unknown"
+    yield changed(synthesis={"replace": {"method": "cart", "min_leaf": 3}}), "min_leaf must be at least 10 persons"
+    yield (
+        changed(synthesis={"replace": {"method": "cart", "given": ["sex"]}}),
+        "leave out 'given', which is for one table",
+    )
+    yield changed(synthesis={"replace": "cart", "orders": {}}), "unknown key 'orders'"
+    yield changed(synthesis={"replace": "cart", "order": ["stays"]}), "order must be a mapping of tables to a column"
+    yield changed(synthesis={"replace": "cart", "order": {"stays": ["a", "b", "c"]}}), "or to two, where a row begins"
+    yield changed(synthesis={"replace": "cart", "rules": ["a < b"]}), "rules 1 must say that a cell is at most another"
+    yield changed(synthesis={"replace": "cart", "rules": "a"}), "rules must be a list"
+    yield (
+        changed(synthesis={"replace": "cart", "rules": ["stays.x <= stays.discharge"]}),
+        "no such column that is made up",
+    )
+    yield with_stays(columns={"*": SECRET}), "synthesis needs every column by its name"
+    yield with_stays(columns={"admission": "stratum", "discharge": SECRET}), "keeps records together or apart"
+    yield (
+        with_stays(steps=[{"mask": "shift-dates", "columns": ["admission"], "most": 9}]),
+        "hides what is made up anyway",
+    )
+    yield (
+        with_stays(steps=[{"mask": "recode", "columns": ["admission"], "period": "month"}]),
+        "synthesis keeps in order",
+    )
+    yield with_stays(columns={"admission": "identifier"}), "no column is left that could be made up"
+    yield changed(requirements=[{"risk": "prosecutor", "at most": 0.1}]), "is judged table by table"
+    yield changed(requirements=[{"risk": "replicated-uniques", "columns": ["sex"], "at most": 0.1}]), "takes no columns"
+
+
+@pytest.mark.parametrize(("plan", "sentence"), list(refusals()), ids=[sentence for _, sentence in refusals()])
+def test_what_is_refused_before_a_row_is_read(plan: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(PlanError) as refused:
+        LinkedPlan.of(plan)
+    assert sentence.lower() in str(refused.value).lower()
+
+
+def test_tables_that_cannot_be_made_up(original: Tables) -> None:
+    early = original["stays"].with_columns(discharge=pl.col("admission").dt.offset_by("-1d"))
+    with pytest.raises(DataError, match=r"\d,\d+ rows of the original break 'stays\.admission <= stays\.discharge'"):
+        shoal.protect({**original, "stays": early}, HOSPITAL, seed=1)
+    with pytest.raises(DataError, match="only 4 persons have rows in 'visits', and at least 10 must"):
+        few = coarse(600, 3)
+        shoal.protect({**few, "visits": few["visits"].unique("id").head(4)}, COARSE, seed=1)
