@@ -4,6 +4,7 @@
       patients: {key: patient, columns: {born: quasi-identifier}}
       stays:    {key: stay, parent: patients, columns: {ward: quasi-identifier, illness: confidential}}
       drugs:    {parent: stays, columns: {drug: quasi-identifier}}
+    steps: [{mask: profiles, k: 5}]
     suppress_persons: 0.1
     requirements:
       - {privacy: k-anonymity, k: 5, knowing: all records}
@@ -19,12 +20,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from shoal.mask.profiles import Profiles
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.context import CONTEXTS, ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
-from shoal.plan.named import read_requirement
+from shoal.plan.named import read_requirement, read_step
 from shoal.plan.sections import Output
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.k_anonymity import KAnonymity
@@ -41,7 +43,7 @@ OF_TABLE = ("columns", "steps", "requirements", "measures", "constraints", "publ
 FOR_ALL = ("release", "output", "for")
 """Sections that hold for every table."""
 
-OF_TABLES = ("tables", "requirements", "suppress_persons", "release_keys", *FOR_ALL)
+OF_TABLES = ("tables", "steps", "requirements", "suppress_persons", "release_keys", *FOR_ALL)
 """Sections of a plan for several tables."""
 
 NAME = re.compile(r"[^\W_][\w-]*")
@@ -64,6 +66,8 @@ class LinkedPlan:
         Keys and links of the tables.
     files
         Names of files, of the tables for which the plan names one.
+    steps
+        Steps that work on all tables at once, after each table's own.
     requirements
         Requirements on persons over all tables.
     suppress_persons
@@ -77,6 +81,7 @@ class LinkedPlan:
     tables: Mapping[str, Plan]
     keys: Keys
     files: Mapping[str, str] = field(default_factory=dict)
+    steps: tuple[Profiles, ...] = ()
     requirements: tuple[UnitModel, ...] = ()
     suppress_persons: float = 0.0
     release_keys: bool = True
@@ -120,12 +125,13 @@ class LinkedPlan:
         root = of_tables[self.root]
         sections = {
             "tables": {name: self._of_table(name, content) for name, content in of_tables.items()},
+            "steps": [_keyed(method) for method in self.steps],
             "requirements": [_keyed(model) for model in self.requirements],
             "suppress_persons": self.suppress_persons,
             "release_keys": self.release_keys,
             **{name: root[name] for name in FOR_ALL if name in root},
         }
-        unsaid = {"requirements": [], "suppress_persons": 0.0, "release_keys": True}
+        unsaid = {"steps": [], "requirements": [], "suppress_persons": 0.0, "release_keys": True}
         return {name: content for name, content in sections.items() if content != unsaid.get(name)}
 
     def as_yaml(self) -> str:
@@ -169,7 +175,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
     if mistakes:
         raise PlanError(in_words(mistakes, sections, source), mistakes)
     try:
-        required = tuple(_requirements(sections))
+        steps, required = tuple(_steps(sections)), tuple(_requirements(sections))
     except InputError as error:
         raise PlanError(in_words(error.mistakes, sections, source), error.mistakes) from None
     released = sections.get("release_keys") is not False
@@ -180,6 +186,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         tables=tables,
         keys=keys,
         files=files,
+        steps=steps,
         requirements=required,
         suppress_persons=float(sections.get("suppress_persons") or 0.0),
         release_keys=released,
@@ -262,15 +269,35 @@ def _ordered(tables: Mapping[str, Any], root: str, mistakes: list[Mistake]) -> d
     return keys
 
 
+def _listed(sections: Mapping[str, Any], section: str) -> Iterator[tuple[int, Any]]:
+    listed = sections.get(section) or ()
+    if not isinstance(listed, (list, tuple)):
+        raise _mistake((section,), f"the section '{section}' must be a list.")
+    return enumerate(listed)
+
+
+def _steps(sections: Mapping[str, Any]) -> Iterator[Profiles]:
+    """The steps over all tables. Raises PlanError naming the place of a mistake."""
+    for number, item in _listed(sections, "steps"):
+        try:
+            step = read_step(item, None)
+        except InputError as error:
+            raise _mistake(("steps", number), f"steps {number + 1}: {error}") from None
+        if not isinstance(step.method, Profiles):
+            sentence = f"{step.name} works table by table. State it below a table; over all tables there is profiles."
+            raise _mistake(("steps", number), f"steps {number + 1}: {sentence}")
+        if step.columns:
+            sentence = "profiles over all tables takes no columns, for it makes all quasi-identifiers alike."
+            raise _mistake(("steps", number), f"steps {number + 1}: {sentence} Leave them out.")
+        yield step.method
+
+
 def _requirements(sections: Mapping[str, Any]) -> Iterator[UnitModel]:
     """The requirements on persons. Raises PlanError naming the place of a mistake."""
     context, named = sections.get("for"), set()
     if context is not None and context not in list(CONTEXTS):
         raise _mistake(("for",), unknown("value of for", str(context), list(CONTEXTS)))
-    listed = sections.get("requirements") or ()
-    if not isinstance(listed, (list, tuple)):
-        raise _mistake(("requirements",), "the section 'requirements' must be a list.")
-    for number, item in enumerate(listed):
+    for number, item in _listed(sections, "requirements"):
         try:
             model = _of_persons(read_requirement(item))
         except InputError as error:
@@ -331,7 +358,7 @@ def _check_shifts(tables: Mapping[str, Plan]) -> None:
         raise PlanError(DIFFERENT_SHIFTS, [(("tables",), DIFFERENT_SHIFTS)])
 
 
-def _keyed(model: UnitModel) -> Spec:
+def _keyed(model: UnitModel | Profiles) -> Spec:
     spec = spec_of(model)
     return {
         model.method_kind: spec.pop("method"),

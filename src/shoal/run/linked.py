@@ -1,7 +1,7 @@
 """Carry out a plan for several linked tables: each table's own plan, and what holds for all of them.
 
 The steps of each table are carried out on it alone, save that dates are moved by one shift a person for all tables.
-Then rows go whose rows above went. Persons are left out until the requirements over all tables hold, where the plan
+Then rows go whose rows above went, and the steps of the whole plan follow. Persons are left out until the requirements over all tables hold, where the plan
 allows it. Only then are the tables concluded, and given the keys that they are released with.
 """
 
@@ -22,6 +22,7 @@ from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.steps import Step, settings_of
 from shoal.run.carry_out import NO_STEPS, Outcome, Stepped, after_steps, check_seed, microdata
+from shoal.run.common_steps import after_common_steps
 from shoal.run.over_tables import OverTables, judged_over_tables
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
@@ -111,7 +112,7 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
                 originals[name], plan.tables[name], seed_of_table, partial(_within, tell, name), shared=shared
             )
         stepped[name] = replace(done, typed=isinstance(tables[name], Table) and tables[name].types_from_cells)
-    stepped = _surviving(stepped, links)
+    stepped = after_common_steps(_surviving(stepped, links), plan, links, entropy, tell)
     before = Joined.of({name: original.encoded for name, original in originals.items()}, links)
     stepped, dropped = _without_failing(stepped, plan, links, before)
     numbered = _Numbered.of(plan, links, stepped, entropy)
