@@ -8,14 +8,15 @@ import numpy as np
 
 from shoal.mask._profiles.alignment import Places
 from shoal.mask._profiles.people import People
+from shoal.mask._profiles.shared import groups_of, values_of
 from shoal.mask.base import Mask
-from shoal.partition.mdav import MDAV
+from shoal.partition.base import in_turn
 from shoal.replace.base import Replacement
 from shoal.replace.centroid import Centroid
-from shoal.table.links import Key, Links, chain, root_of
+from shoal.table.links import Key, Links
 from shoal.table.prelude import Generator, Longs, Partition, Progress, Records, StepResult, Variable
 from shoal.table.step_result import Grouping
-from shoal.vocabulary.prelude import ColumnName, Count, DataError, Ge, Share, method, nested, plural
+from shoal.vocabulary.prelude import ColumnName, Count, DataError, Ge, ParameterError, Share, method, nested, plural
 
 PERSONS, RECORDS = "persons", "records"
 """Names of the two tables that a table with a person column is taken for."""
@@ -53,20 +54,33 @@ class Profiles(Mask):
     replacement: Annotated[Replacement, nested("replace")] = field(default_factory=Centroid)
     order: Annotated[str | None, ColumnName()] = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.replacement, Centroid):
+            raise ParameterError(
+                f"profiles: {self.replacement.method_name} leaves rows different that shall be alike. Take centroid."
+            )
+
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         numbers = records.unit_numbers("person")
         persons = np.arange(len(records)) if numbers is None else numbers
         if nobody := int((persons < 0).sum()):
-            raise DataError(f"profiles: {plural(nobody, 'record')} without a person. Set missing: drop for that column.")
+            raise DataError(
+                f"profiles: {plural(nobody, 'record')} without a person. Set missing: drop for that column."
+            )
         present, first, above = np.unique(persons, return_index=True, return_inverse=True)
         strata = [records[name].take(first) for name in records.names("stratum")]
         tables = {PERSONS: Records(variables=tuple(strata), rows=np.arange(len(present))), RECORDS: records}
         keys = {PERSONS: Key(key="person"), RECORDS: Key(parent=PERSONS, link="person")}
         links = Links(keys=keys, sizes={name: len(table) for name, table in tables.items()}, above={RECORDS: above})
-        return self.over_tables(tables, links, {PERSONS: (), RECORDS: tuple(columns)}, rng)[RECORDS]
+        return self.over_tables(tables, links, {PERSONS: (), RECORDS: tuple(columns)}, rng, progress)[RECORDS]
 
     def over_tables(
-        self, tables: Mapping[str, Records], links: Links, columns: Mapping[str, tuple[str, ...]], rng: Generator
+        self,
+        tables: Mapping[str, Records],
+        links: Links,
+        columns: Mapping[str, tuple[str, ...]],
+        rng: Generator,
+        progress: Progress = None,
     ) -> dict[str, StepResult]:
         """The outcome for each of several linked tables.
 
@@ -78,7 +92,7 @@ class Profiles(Mask):
             By table, those that are made alike.
         """
         people = People(tables=tables, links=links, columns=columns, order=self._orders(tables, links))
-        groups = self._groups(people, rng)
+        groups = self._groups(people, progress)
         places = Places.of(people, groups.labels.astype(np.int64))
         return {name: self._made_alike(people, name, places.labels[name], groups, rng) for name in links.keys}
 
@@ -91,30 +105,26 @@ class Profiles(Mask):
         ranks = {name: np.unique(tables[name][self.order].values, return_inverse=True)[1] for name in having}
         return {name: np.where(tables[name][str(self.order)].missing, -1, rank) for name, rank in ranks.items()}
 
-    def _groups(self, people: People, rng: Generator) -> Partition:
+    def _groups(self, people: People, progress: Progress) -> Partition:
         """The groups of persons."""
-        root = people.tables[people.root]
-        points = Records.from_array(people.points(), "none")
-        points = replace(points, rows=np.arange(len(root)))
-        strata = [replace(root[name], role="stratum") for name in root.names("stratum")]
-        if len(root) < self.k:
-            raise DataError(
-                f"profiles: k = {self.k} persons shall be alike, and there are only {plural(len(root), 'person')}. Lower k."
-            )
-        return MDAV(k=self.k).partition(points.with_variables(*strata), seed=rng)
+        strata = people.tables[people.root].strata
+        strata = np.zeros(people.links.sizes[people.root], dtype=np.int64) if strata is None else strata
+        sizes, values = np.bincount(strata), values_of(people)
+        if sizes.min(initial=self.k) < self.k or not len(values):
+            fewest = plural(int(min(sizes, default=0)), "person")
+            there = "a stratum has" if len(sizes) > 1 else "there are"
+            raise DataError(f"profiles: k = {self.k} persons shall be alike, but {there} only {fewest}. Lower k.")
+        pieces = np.split(np.argsort(strata, kind="stable"), np.cumsum(sizes)[:-1])
+        return in_turn("stratum", pieces, lambda _, rows, share: groups_of(values[rows], self.k, share), progress)
 
-    def _made_alike(
-        self, people: People, name: str, labels: Longs, groups: Partition, rng: Generator
-    ) -> StepResult:
+    def _made_alike(self, people: People, name: str, labels: Longs, groups: Partition, rng: Generator) -> StepResult:
         """The rows of a table that have places, with the same cells at each."""
         records, columns = people.tables[name], people.columns[name]
         kept = np.flatnonzero(labels >= 0)
         part, rows = Partition.of(labels[kept]), records.take(kept)
         changed = self.replacement.apply(rows, columns, part, rng)
         alike = [_where_none_lacks(changed.records[column], rows[column], part) for column in columns]
-        grouping = Grouping(
-            columns=columns, partition=part, rows=rows.rows, exchangeable=self.replacement.exchangeable
-        )
+        grouping = Grouping(columns=columns, partition=part, rows=rows.rows, exchangeable=self.replacement.exchangeable)
         dropped = len(records) - len(kept)
         facts = {
             "groups of persons": Count(n=groups.n_groups, unit="groups"),

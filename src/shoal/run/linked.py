@@ -1,8 +1,9 @@
 """Carry out a plan for several linked tables: each table's own plan, and what holds for all of them.
 
 The steps of each table are carried out on it alone, save that dates are moved by one shift a person for all tables.
-Then rows go whose rows above went, and the steps of the whole plan follow. Persons are left out until the requirements over all tables hold, where the plan
-allows it. Only then are the tables concluded, and given the keys that they are released with.
+Then rows go whose rows above went, and the steps of the whole plan follow. Persons are left out until the requirements
+over all tables hold, where the plan allows it. Only then are the tables concluded, and given the keys that they are
+released with.
 """
 
 import secrets

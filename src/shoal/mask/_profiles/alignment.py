@@ -40,9 +40,7 @@ class Places:
         """
         lower = list(people.links.keys)[1:]
         labels = {name: np.full(n, -1) for name, n in people.links.sizes.items()}
-        places = cls(
-            people=people, distances={name: RowDistance.of(people, name) for name in lower}, labels=labels
-        )
+        places = cls(people=people, distances={name: RowDistance.of(people, name) for name in lower}, labels=labels)
         labels[people.root] = groups
         ends = np.cumsum(np.bincount(groups))[:-1]
         for members in np.split(np.argsort(groups, kind="stable"), ends):

@@ -1,24 +1,13 @@
-"""Persons with all their records in numbers: what sets two of them apart, and what a pair of their rows.
+"""Persons with all their records, and what a pair of rows loses that are made alike."""
 
-The squared distance of two persons is near to what both would lose were they made alike. Their own rows differ as
-records do. Of rows below them there are counts, in which a difference of one counts as much as a lost row, and contents:
-the square roots of how often each category occurs, so that rows which have no partner count one by one, and means of
-numbers.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from shoal.kernels import linear
 from shoal.table.links import Links, below, root_of
 from shoal.table.prelude import Bools, Floats, Longs, Records, Variable
-from shoal.table.variable import check_memory
-
-FINE_COUNTS, GROWTH = 16, 1.25
-"""Numbers of rows up to which each is told from the next, and how steps grow beyond."""
 
 MOST_DISTANCES = 2**22
 """Most distances of two categories of a column that are kept; beyond, different ones are all as far apart."""
@@ -64,58 +53,9 @@ class People:
         by, ends = self.rows_below[name]
         return by[ends[row] : ends[row + 1]]
 
-    def points(self) -> Floats:
-        """Shape (u, d); a point for each person."""
-        n = self.links.sizes[self.root]
-        blocks = [block for variable in self.variables(self.root) for block in _own(variable)]
-        for name in list(self.links.keys)[1:]:
-            persons = self.links.persons[name]
-            counts = np.bincount(persons, minlength=n)
-            blocks.append(_steps(counts) * np.sqrt(self.lost_with(name)))
-            for variable in self.variables(name):
-                blocks += _bags(variable, persons, counts)
-        points = np.column_stack(blocks) if blocks else np.zeros((n, 0))
-        return points[:, (points != points[:1]).any(axis=0)]
-
     def lost_with(self, name: str) -> float:
         """Loss of a row of a table that is left out."""
         return max(sum(variable.weight for variable in self.variables(name)), 1.0)
-
-
-def _own(variable: Variable) -> Iterator[Floats]:
-    """Points of the cells of a column, missing ones at a place of their own."""
-    yield np.nan_to_num(variable.embedded())
-    if not variable.complete:
-        yield np.sqrt(variable.weight) * variable.missing[:, None].astype(np.float64)
-
-
-def _steps(counts: Longs) -> Floats:
-    """Shape (n, s); points whose squared distances are the differences of some numbers, or little less."""
-    edges = list(range(FINE_COUNTS + 1))
-    while edges[-1] < counts.max(initial=0):
-        edges.append(int(np.ceil(edges[-1] * GROWTH)))
-    low, high = np.array(edges[:-1]), np.array(edges[1:])
-    reached = np.clip((counts[:, None] - low) / (high - low), 0, 1)
-    return np.asarray(reached * np.sqrt(high - low))
-
-
-def _bags(variable: Variable, persons: Longs, counts: Longs) -> Iterator[Floats]:
-    """Points of the contents of a column below each person."""
-    n, roots = len(counts), np.sqrt(counts)
-    if not variable.complete:
-        lacking = np.bincount(persons, weights=variable.missing, minlength=n)
-        yield np.sqrt(variable.weight * lacking)[:, None]
-    if variable.level == "nominal":
-        places = np.nan_to_num(variable.places(variable))
-        check_memory(variable, n, max(places.shape))
-        present = variable.values >= 0
-        cells = persons[present] * len(places) + variable.values[present]
-        times = np.bincount(cells, minlength=n * len(places)).reshape(n, len(places)).astype(np.float64)
-        yield np.sqrt(linear.product(times, places) * places.max(axis=0, initial=0.0))
-        return
-    values = np.nan_to_num(variable.embedded()[:, 0])
-    totals = np.bincount(persons, weights=values, minlength=n)
-    yield (totals / np.maximum(roots, 1))[:, None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,7 +83,7 @@ class RowDistance:
     @classmethod
     def of(cls, people: People, name: str) -> "RowDistance":
         variables, n = people.variables(name), people.links.sizes[name]
-        numbers = [np.nan_to_num(v.embedded()[:, 0]) for v in variables if v.level != "nominal"]
+        numbers = [_in_range(v) for v in variables if v.level != "nominal"]
         lower = below(people.links.keys, name)
         counts = [np.bincount(people.links.above[other], minlength=n) for other in lower]
         return cls(
@@ -156,7 +96,7 @@ class RowDistance:
 
     def between(self, a: Longs, b: Longs) -> Floats:
         """Shape (len(a), len(b)); the loss of each pair."""
-        loss = ((self.numbers[a][:, None] - self.numbers[b]) ** 2).sum(axis=2)
+        loss = np.abs(self.numbers[a][:, None] - self.numbers[b]).sum(axis=2)
         for codes, apart, weight in self.codes:
             x, y = codes[a][:, None], codes[b]
             loss += np.where((x < 0) | (y < 0), 0.0, weight * (x != y) if apart is None else apart[x, y])
@@ -165,6 +105,15 @@ class RowDistance:
         for count, weight in self.counts:
             loss += weight * np.abs(count[a][:, None] - count[b])
         return np.asarray(loss)
+
+
+def _in_range(variable: Variable) -> Floats:
+    """Shape (n,); numbers as shares of their range, times the weight, and 0 where they are missing."""
+    cells = np.where(variable.missing, np.nan, variable.values)
+    if not (~variable.missing).any():
+        return np.zeros(len(cells))
+    low, high = np.nanmin(cells), np.nanmax(cells)
+    return np.asarray(np.nan_to_num(variable.weight * (cells - low) / max(high - low, 1e-300)))
 
 
 def _apart(variable: Variable) -> Floats | None:
