@@ -90,6 +90,8 @@ def random_plan(
     }
     if rng.random() < 0.3:
         plan["requirements"].append({"privacy": "l-diversity", "l": 2, "knowing": "one record"})
+    if rng.random() < 0.3:
+        plan["steps"] = [{"mask": "profiles", "k": required["k"]}]
     return plan
 
 
@@ -105,6 +107,10 @@ class Joiner:
         self.rows = {
             name: {row[self.keys[name]]: row for row in rows} for name, rows in self.tables.items() if self.keys[name]
         }
+        self.hanging: dict[tuple[str, str], Rows] = defaultdict(list)
+        for name, parent in self.parents.items():
+            for row in self.tables[name] if parent is not None else ():
+                self.hanging[name, row[self.keys[parent]]].append(row)
 
     def dangling(self) -> int:
         """Rows whose row above is not there."""
@@ -139,8 +145,7 @@ class Joiner:
             self.branch(other, hanging)
             for other, parent in self.parents.items()
             if parent == name
-            for hanging in self.tables[other]
-            if hanging[self.keys[name]] == row[self.keys[name]]
+            for hanging in self.hanging[other, row[self.keys[name]]]
         ]
         return (self.cells(name, row), *sorted(lower))
 

@@ -34,8 +34,8 @@ def after_common_steps(
         for name, result in results.items():
             if not len(result.records):
                 raise Refused(
-                    f"Nothing was released. {method.method_name} leaves no record of table '{name}', since in each group "
-                    f"somebody has none. Take the table out of the plan, or lower k."
+                    f"Nothing was released. {method.method_name} leaves no record of table '{name}', for in each "
+                    f"group somebody has none. Take the table out of the plan, or lower k."
                 )
             done[name] = _after(done[name], method.method_name, replace(result, facts={**settings, **result.facts}))
     return done
