@@ -250,8 +250,8 @@ def _without_failing(
             raise Refused(
                 f"Nothing was released. At least {count:,} of {plural(people, 'person')} would have to be left out "
                 f"before {', '.join(over.verdict.requirement for over in verdicts)} could hold, more than "
-                f"suppress_persons: {plan.suppress_persons:g} allows. Coarsen what tells them apart first (generalise, "
-                f"recode, truncate-records), or allow more."
+                f"suppress_persons: {plan.suppress_persons:g} allows. Make them alike first (profiles, in the steps of "
+                f"the whole plan), coarsen what tells them apart (generalise, recode, truncate-records), or allow more."
             )
     kept = {name: ~dropped[persons] for name, persons in links.persons.items()}
     return _only(stepped, kept), int(dropped.sum())
