@@ -102,6 +102,9 @@ class Joiner:
         self.tables = {name: _read(folder / f"{name}.csv") for name in plan["tables"]}
         self.parents = {name: table.get("parent") for name, table in plan["tables"].items()}
         self.keys = {name: table.get("key") for name, table in plan["tables"].items()}
+        self.links = {
+            name: table.get("link") or self.keys.get(str(table.get("parent"))) for name, table in plan["tables"].items()
+        }
         self.known = {name: sorted(_known(table)) for name, table in plan["tables"].items()}
         self.root = next(name for name, parent in self.parents.items() if parent is None)
         self.rows = {
@@ -110,12 +113,12 @@ class Joiner:
         self.hanging: dict[tuple[str, str], Rows] = defaultdict(list)
         for name, parent in self.parents.items():
             for row in self.tables[name] if parent is not None else ():
-                self.hanging[name, row[self.keys[parent]]].append(row)
+                self.hanging[name, row[self.links[name]]].append(row)
 
     def dangling(self) -> int:
         """Rows whose row above is not there."""
         return sum(
-            row[self.keys[parent]] not in self.rows[parent]
+            row[self.links[name]] not in self.rows[parent]
             for name, parent in self.parents.items()
             if parent is not None
             for row in self.tables[name]
@@ -130,7 +133,7 @@ class Joiner:
         return own if parent is None else own + self.path(parent, self.above(name, row))
 
     def above(self, name: str, row: Mapping[str, str]) -> dict[str, str]:
-        return self.rows[self.parents[name]][row[self.keys[self.parents[name]]]]
+        return self.rows[self.parents[name]][row[self.links[name]]]
 
     def person(self, name: str, row: Mapping[str, str]) -> str:
         return (
