@@ -16,6 +16,7 @@ of the numbers that it is the mean of), and 1 for a cell of a row that is gone.
 """
 
 import argparse
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,11 +25,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import vl_convert
 
 import shoal
 from shoal.judges.joined import Joined
 from shoal.plan.linked import LinkedPlan
-from shoal.report.charts import svg
 from shoal.run.linked import carry_out_linked
 from shoal.table.examples import DIAGNOSES, REGIONS
 from shoal.table.links import Links, root_of
@@ -341,7 +342,10 @@ def frontier(points: list[dict[str, Any]]) -> dict[str, Any]:
     }
     return {
         "data": {"values": points},
-        "facet": {"field": "set", "type": "nominal", "title": None, "columns": 2},
+        "facet": {"field": "set", "type": "nominal", "title": None},
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": "white",
+        "config": {"axis": {"gridColor": "#eee"}, "font": "sans-serif"},
         "columns": 2,
         "spec": {"width": 230, "height": 150, "mark": {"type": "line", "point": True}, "encoding": encoding},
     }
@@ -369,14 +373,15 @@ def main() -> None:
             links = done.original_links
             whole, cut = Baseline(records, links).best(k), Baseline(records, links, MOST_ROWS).best(k)
             print(
-                f"  k = {k:>2}  profiles {loss:.3f} ({spent:.1f} s)  full domain {whole:.3f}, {loss / whole:.2f} of it  "
-                f"rows cut {cut:.3f}, {loss / cut:.2f} of it",
+                f"  k = {k:>2}  profiles {loss:.3f} ({spent:.1f} s)  "
+                f"full domain {whole:.3f} ({loss / whole:.2f} of it)  "
+                f"rows cut {cut:.3f} ({loss / cut:.2f} of it)",
                 flush=True,
             )
             losses = {"profiles": loss, "full domain": whole, "full domain, rows cut": cut}
             points += [{"set": case.name, "k": k, "method": name, "loss": lost} for name, lost in losses.items()]
     if asked.figure is not None:
-        asked.figure.write_text(svg(frontier(points)), encoding="utf-8")
+        asked.figure.write_text(vl_convert.vegalite_to_svg(json.dumps(frontier(points))) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
