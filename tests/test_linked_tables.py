@@ -14,6 +14,7 @@ from command_line import runner
 from shoal.plan.linked import LinkedPlan
 from shoal.release import publish
 from shoal.release.linked import LinkedRelease
+from shoal.table.examples import DIAGNOSES, REGIONS
 from shoal.vocabulary.errors import DataError, FileError, InputError, ParameterError, PlanError, Refused
 
 QI = {"role": "quasi-identifier", "level": "nominal"}
@@ -336,7 +337,7 @@ def test_a_key_further_up_is_numbered_too(tmp_path: Path) -> None:
     [
         ({"suppress_persons": 2}, "plan: suppress_persons must be a share of the persons, from 0 to 1; got 2."),
         ({"release_keys": "no"}, "plan: release_keys must be true or false; got 'no'."),
-        ({"steps": []}, "plan: unknown section 'steps'"),
+        ({"measures": []}, "plan: unknown section 'measures'"),
         ({"output": {"copies": 2}}, "plan: output: copies must be 1 for several tables."),
         ({"release_keys": False, "output": {"shuffle": False}}, "the order of the rows links the tables"),
         ({"tables": []}, "plan: tables must be a mapping of tables"),
@@ -454,6 +455,79 @@ def test_two_people_for_a_release_of_several_tables(tmp_path: Path) -> None:
     assert "4 persons in 10 records" in shoal.dossier(tmp_path / "out")._repr_html_()
     with pytest.raises(FileError, match="Releases of several linked tables are not compared"):
         shoal.compare(release, tmp_path / "out")
+
+
+def profiles_plan(**more: Any) -> dict[str, Any]:
+    """The invented hospital with all that may be known of a patient, and no step of a table by itself."""
+    known = {"area": {"role": "quasi-identifier", "hierarchy": {"nested": REGIONS}}, "born": "quasi-identifier"}
+    diagnosis = {"role": "quasi-identifier", "hierarchy": {"nested": DIAGNOSES}}
+    out = dict.fromkeys(("household", "died", "discharge", "taken"), "identifier")
+    return {
+        "tables": {
+            "patients": {
+                "key": "patient",
+                "columns": {"sex": QI, **known, "household": out["household"], "died": out["died"]},
+            },
+            "stays": {
+                "key": "stay",
+                "parent": "patients",
+                "columns": {"admission": "quasi-identifier", "diagnosis": diagnosis, "discharge": out["discharge"]},
+            },
+            "labs": {"parent": "stays", "columns": {"test": QI, "value": "identifier", "taken": out["taken"]}},
+        },
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+        **more,
+    }
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_profiles_made_alike_leave_nobody_out(tmp_path: Path) -> None:
+    """Without the step nearly everybody would have to go; with it nobody does, and most rows stay."""
+    given = shoal.example_tables(n=400, seed=2)
+    described = profiles_plan(steps=[{"mask": "profiles", "k": 5}])
+    with pytest.raises(Refused, match=r"At least \d+ of 400 persons would have to be left out"):
+        shoal.protect(given, profiles_plan(suppress_persons=0.9), seed=1)
+    release = shoal.protect(given, described, tmp_path / "out", seed=1)
+    assert release.record["persons left out"] == 0
+    assert release.evidence.verdicts[0].achieved >= 5
+    released = {name: pl.read_csv(tmp_path / "out" / "release" / f"{name}.csv") for name in given}
+    assert len(released["patients"]) == 400
+    assert len(released["stays"]) > 0.75 * len(given["stays"])
+    assert len(released["labs"]) > 0.4 * len(given["labs"])
+    assert released["stays"]["patient"].is_in(released["patients"]["patient"].implode()).all()
+    again = shoal.protect(given, described, seed=1)
+    assert all(again.tables[name].data.equals(release.tables[name].data) for name in given), "same plan, same bytes"
+    accounts = [account.step for account in release.tables["stays"].account.steps]
+    assert any("profiles" in step for step in accounts), "the step stands in the report of each table"
+
+
+def test_profiles_in_a_plan_for_several_tables() -> None:
+    described = profiles_plan(steps=[{"mask": "profiles", "k": 5}])
+    read = LinkedPlan.of(described)
+    assert LinkedPlan.of(read.as_mapping()).steps == read.steps == (shoal.Profiles(k=5),)
+    assert "steps" not in LinkedPlan.of(profiles_plan()).as_mapping()
+    for steps, message in (
+        ([{"mask": "truncate-records", "most": 2}], "steps 1: truncate-records works table by table"),
+        ([{"mask": "profiles", "k": 5, "columns": ["born"]}], "steps 1: profiles over all tables takes no columns"),
+        ([{"mask": "profiles"}], "steps 1: profiles"),
+        ({"mask": "profiles"}, "the section 'steps' must be a list"),
+    ):
+        with pytest.raises(PlanError, match=message):
+            LinkedPlan.of({**described, "steps": steps})
+    few = {name: frame.head(3) for name, frame in shoal.example_tables(n=3).items()}
+    stays = few["stays"].filter(pl.col("patient").is_in(few["patients"]["patient"].implode()))
+    labs = few["labs"].filter(pl.col("stay").is_in(stays["stay"].implode()))
+    with pytest.raises(DataError, match="there are only 3 persons"):
+        shoal.protect({**few, "stays": stays, "labs": labs}, described, seed=1)
+
+
+def test_a_table_of_which_nobody_keeps_a_row_is_named() -> None:
+    given = tables()
+    described = plan(steps=[{"mask": "profiles", "k": 5}])
+    with pytest.raises(
+        Refused, match="profiles leaves no record of table 'stays', for in each group somebody has none"
+    ):
+        shoal.protect(given, described, seed=1)
 
 
 def test_less_than_is_known_is_the_first_thing_said() -> None:

@@ -90,6 +90,8 @@ def random_plan(
     }
     if rng.random() < 0.3:
         plan["requirements"].append({"privacy": "l-diversity", "l": 2, "knowing": "one record"})
+    if rng.random() < 0.3:
+        plan["steps"] = [{"mask": "profiles", "k": required["k"]}]
     return plan
 
 
@@ -100,16 +102,23 @@ class Joiner:
         self.tables = {name: _read(folder / f"{name}.csv") for name in plan["tables"]}
         self.parents = {name: table.get("parent") for name, table in plan["tables"].items()}
         self.keys = {name: table.get("key") for name, table in plan["tables"].items()}
+        self.links = {
+            name: table.get("link") or self.keys.get(str(table.get("parent"))) for name, table in plan["tables"].items()
+        }
         self.known = {name: sorted(_known(table)) for name, table in plan["tables"].items()}
         self.root = next(name for name, parent in self.parents.items() if parent is None)
         self.rows = {
             name: {row[self.keys[name]]: row for row in rows} for name, rows in self.tables.items() if self.keys[name]
         }
+        self.hanging: dict[tuple[str, str], Rows] = defaultdict(list)
+        for name, parent in self.parents.items():
+            for row in self.tables[name] if parent is not None else ():
+                self.hanging[name, row[self.links[name]]].append(row)
 
     def dangling(self) -> int:
         """Rows whose row above is not there."""
         return sum(
-            row[self.keys[parent]] not in self.rows[parent]
+            row[self.links[name]] not in self.rows[parent]
             for name, parent in self.parents.items()
             if parent is not None
             for row in self.tables[name]
@@ -124,7 +133,7 @@ class Joiner:
         return own if parent is None else own + self.path(parent, self.above(name, row))
 
     def above(self, name: str, row: Mapping[str, str]) -> dict[str, str]:
-        return self.rows[self.parents[name]][row[self.keys[self.parents[name]]]]
+        return self.rows[self.parents[name]][row[self.links[name]]]
 
     def person(self, name: str, row: Mapping[str, str]) -> str:
         return (
@@ -139,8 +148,7 @@ class Joiner:
             self.branch(other, hanging)
             for other, parent in self.parents.items()
             if parent == name
-            for hanging in self.tables[other]
-            if hanging[self.keys[name]] == row[self.keys[name]]
+            for hanging in self.hanging[other, row[self.keys[name]]]
         ]
         return (self.cells(name, row), *sorted(lower))
 

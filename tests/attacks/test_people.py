@@ -181,11 +181,12 @@ def random_plan(rng: np.random.Generator) -> dict[str, Any]:
             {"mask": "suppress", "k": k, "missing": "equal", "columns": ["area"], "requirements": inner},
         ],
     ]
-    return {
+    plan = {
         "columns": columns(key=bool(rng.random() < 0.5)),
         "steps": choices[rng.integers(len(choices))],
         "requirements": required,
     }
+    return {**plan, "steps": [{"mask": "profiles", "k": k}]} if rng.random() < 0.2 else plan
 
 
 def recounted(plan: dict[str, Any], data: pl.DataFrame, own: list[Any]) -> None:

@@ -38,6 +38,7 @@ FILLS_IN = {
     "suppress-records": "drops records",
     "sample": "drops records",
     "truncate-records": "drops records",
+    "profiles": "drops records, and blanks cells that others of a group lack",
     "generalise": "takes a missing cell for a value of its own, which becomes the root with others",
     "remove-identifiers": "drops columns",
 }

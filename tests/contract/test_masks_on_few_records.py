@@ -23,6 +23,7 @@ PARAMETERS = {
     "rank-swap": {"p": 1},
     "round": {"base": 0.5},
     "truncate-records": {"most": 1},
+    "profiles": {"k": 1},
     "safepub": {"epsilon": 1, "delta": 0.1},
     **{name: {"epsilon": 1, "bounds": {"x": (0, 1), "y": (0, 1)}} for name in ("laplace", "geometric", "staircase")},
 }

@@ -59,15 +59,26 @@ def test_a_folder_gets_a_plan_that_runs(
         table.write_csv(tmp_path / f"{name}.csv")
     status, text, _ = runner(monkeypatch, capsys)("init", tmp_path)
     assert status == 0
-    assert "# rows can be put in order; if that is known, add to a requirement order: came" in text
+    assert "# rows can be put in order; if that is known, add to profiles and to a requirement order: came" in text
     (tmp_path / "plan.yaml").write_text(text)
     drafted = LinkedPlan.of(tmp_path / "plan.yaml")
     assert drafted.as_mapping() == shoal.init(tmp_path).as_mapping()
     assert drafted.files["labs"] == "labs.csv"
-    simple = {"patients": hospital()["patients"].drop("number"), "stays": hospital()["stays"].drop("came", "days")}
-    assert shoal.protect(simple, shoal.init(simple), seed=1).evidence.holds
+    release = shoal.protect(tmp_path, tmp_path / "plan.yaml", seed=1)
+    assert release.evidence.holds and release.record["persons left out"] == 0
+    assert [step.k for step in drafted.steps] == [5]
     with pytest.raises(ParameterError, match="A plan for several tables is drafted as it is"):
         shoal.init(hospital(), synthetic=True)
+
+
+def test_missing_cells_are_filled_in_by_nothing() -> None:
+    """A date of death that most lack stays missing: a median would give everybody one."""
+    tables = hospital()
+    died = pl.when(pl.col("number") % 9 == 0).then(pl.lit("2020-05-01").str.to_date())
+    tables["patients"] = tables["patients"].with_columns(died=died, sex=pl.col("sex").replace({"m": None}))
+    columns = shoal.init(tables).as_mapping()["tables"]["patients"]["columns"]
+    assert columns["died"]["missing"] == columns["sex"]["missing"] == "keep"
+    assert shoal.protect(tables, shoal.init(tables), seed=1).evidence.holds
 
 
 def test_parts_of_one_table_are_no_linked_tables(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
       patients: {key: patient, columns: {born: quasi-identifier}}
       stays:    {key: stay, parent: patients, columns: {ward: quasi-identifier, illness: confidential}}
       drugs:    {parent: stays, columns: {drug: quasi-identifier}}
+    steps: [{mask: profiles, k: 5}]
     suppress_persons: 0.1
     requirements:
       - {privacy: k-anonymity, k: 5, knowing: all records}
@@ -20,12 +21,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shoal.mask.profiles import Profiles
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.context import CONTEXTS, COPIES, ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
-from shoal.plan.named import read_requirement
+from shoal.plan.named import read_requirement, read_step
 from shoal.plan.sections import Output
 from shoal.plan.synthesis import NO_CLASSES, Synthesis, faults, read_synthesis, with_synthesis
 from shoal.privacy.base import PrivacyModel
@@ -44,7 +46,7 @@ OF_TABLE = ("columns", "steps", "requirements", "measures", "constraints", "publ
 FOR_ALL = ("release", "output", "for")
 """Sections that hold for every table."""
 
-OF_TABLES = ("tables", "synthesis", "requirements", "suppress_persons", "release_keys", *FOR_ALL)
+OF_TABLES = ("tables", "synthesis", "steps", "requirements", "suppress_persons", "release_keys", *FOR_ALL)
 """Sections of a plan for several tables."""
 
 MATCHES = ("replicated-uniques", "unique-exact-matches")
@@ -72,6 +74,8 @@ class LinkedPlan:
         Names of files, of the tables for which the plan names one.
     synthesis
         How persons are made up with all their rows; None where the rows of the tables are released.
+    steps
+        Steps that work on all tables at once, after each table's own.
     requirements
         Requirements on persons over all tables, and bounds on measures of their profiles.
     suppress_persons
@@ -86,6 +90,7 @@ class LinkedPlan:
     keys: Keys
     files: Mapping[str, str] = field(default_factory=dict)
     synthesis: Synthesis | None = None
+    steps: tuple[Profiles, ...] = ()
     requirements: tuple[UnitModel | Gate, ...] = ()
     suppress_persons: float = 0.0
     release_keys: bool = True
@@ -135,12 +140,19 @@ class LinkedPlan:
         sections = {
             "tables": {name: self._of_table(name, content) for name, content in of_tables.items()},
             "synthesis": None if self.synthesis is None else self.synthesis.as_mapping(),
+            "steps": [_keyed(method) for method in self.steps],
             "requirements": [_keyed(model) for model in self.requirements],
             "suppress_persons": self.suppress_persons,
             "release_keys": self.release_keys,
             **{name: root[name] for name in FOR_ALL if name in root},
         }
-        unsaid: Spec = {"synthesis": None, "requirements": [], "suppress_persons": 0.0, "release_keys": True}
+        unsaid: Spec = {
+            "synthesis": None,
+            "steps": [],
+            "requirements": [],
+            "suppress_persons": 0.0,
+            "release_keys": True,
+        }
         return {name: content for name, content in sections.items() if content != unsaid.get(name)}
 
     def as_yaml(self) -> str:
@@ -188,9 +200,14 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         mistakes.append(
             (("suppress_persons",), "suppress_persons is for persons who are released; none is. Leave it out.")
         )
+    if synthesis is not None and sections.get("steps"):
+        mistakes.append(
+            (("steps",), "steps over all tables make persons alike who are released; none is. Leave them out.")
+        )
     if mistakes:
         raise PlanError(in_words(mistakes, sections, source), mistakes)
     try:
+        steps = tuple(_steps(sections))
         required = tuple(_requirements(sections, made_up=synthesis is not None))
     except InputError as error:
         raise PlanError(in_words(error.mistakes, sections, source), error.mistakes) from None
@@ -210,6 +227,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         keys=keys,
         files=files,
         synthesis=synthesis,
+        steps=steps,
         requirements=required,
         suppress_persons=float(sections.get("suppress_persons") or 0.0),
         release_keys=released,
@@ -292,6 +310,29 @@ def _ordered(tables: Mapping[str, Any], root: str, mistakes: list[Mistake]) -> d
     return keys
 
 
+def _listed(sections: Mapping[str, Any], section: str) -> Iterator[tuple[int, Any]]:
+    listed = sections.get(section) or ()
+    if not isinstance(listed, (list, tuple)):
+        raise _mistake((section,), f"the section '{section}' must be a list.")
+    return enumerate(listed)
+
+
+def _steps(sections: Mapping[str, Any]) -> Iterator[Profiles]:
+    """The steps over all tables. Raises PlanError naming the place of a mistake."""
+    for number, item in _listed(sections, "steps"):
+        try:
+            step = read_step(item, None)
+        except InputError as error:
+            raise _mistake(("steps", number), f"steps {number + 1}: {error}") from None
+        if not isinstance(step.method, Profiles):
+            sentence = f"{step.name} works table by table. State it below a table; over all tables there is profiles."
+            raise _mistake(("steps", number), f"steps {number + 1}: {sentence}")
+        if step.columns:
+            sentence = "profiles over all tables takes no columns, for it makes all quasi-identifiers alike."
+            raise _mistake(("steps", number), f"steps {number + 1}: {sentence} Leave them out.")
+        yield step.method
+
+
 def _requirements(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[UnitModel | Gate]:
     """The requirements on persons. Raises PlanError naming the place of a mistake.
 
@@ -300,10 +341,7 @@ def _requirements(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[Uni
     context, named = sections.get("for"), set()
     if context is not None and context not in list(CONTEXTS):
         raise _mistake(("for",), unknown("value of for", str(context), list(CONTEXTS)))
-    listed = sections.get("requirements") or ()
-    if not isinstance(listed, (list, tuple)):
-        raise _mistake(("requirements",), "the section 'requirements' must be a list.")
-    for number, item in enumerate(listed):
+    for number, item in _listed(sections, "requirements"):
         try:
             model = _of_persons(read_requirement(item))
             if made_up and isinstance(model, UnitModel):
@@ -388,11 +426,11 @@ def _check_shifts(tables: Mapping[str, Plan]) -> None:
         raise PlanError(DIFFERENT_SHIFTS, [(("tables",), DIFFERENT_SHIFTS)])
 
 
-def _keyed(model: UnitModel | Gate) -> Spec:
+def _keyed(model: UnitModel | Gate | Profiles) -> Spec:
     spec = plain(model.as_spec() if isinstance(model, Gate) else _named(model))
     return {key: value for key, value in spec.items() if value is not None}
 
 
-def _named(model: UnitModel) -> Spec:
+def _named(model: UnitModel | Profiles) -> Spec:
     spec = spec_of(model)
     return {model.method_kind: spec.pop("method"), **spec}

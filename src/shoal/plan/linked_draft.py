@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from shoal.plan.draft import described_columns, key_text, recoded, to_accept
+from shoal.plan.draft import described_columns, key_text, to_accept
 from shoal.plan.guess import Guess, K, guess
 from shoal.table.files.table import Table
 from shoal.table.links import Key, key_columns
@@ -18,9 +18,6 @@ from shoal.vocabulary.errors import DataError, printable, quoted
 
 FEWEST_VALUES = 20
 """Fewest values of text that make a link of a column of another name."""
-
-SUPPRESSED = 0.2
-"""Share of the persons that a drafted plan may leave out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +116,14 @@ def linked_plan_text(tables: Mapping[str, Table], files: Mapping[str, str]) -> s
         lines += [f"  {key_text(name)}: # {printable(guessed.reason)}", f"    file: {key_text(files[name])}"]
         lines += [f"    {word}: {key_text(value)}" for word, value in _words(guessed.key)]
         lines += [f"    {line}" for line in _of_table(own, guess(own), has_parent=guessed.key.parent is not None)]
+    k = min(K, len(tables[next(iter(links))].frame))
     return "\n".join(
         [
             *lines,
+            "steps: # on all tables: k persons get the same rows, and what some of them have beside these goes",
+            f"  - {{mask: profiles, k: {k}}}",
             "requirements: # over all tables: k persons share the whole profile, by which a row and its keys are known",
-            f"  - {{privacy: k-anonymity, k: {K}}}",
-            f"suppress_persons: {SUPPRESSED} # share of the persons who may be left out where that fails",
+            f"  - {{privacy: k-anonymity, k: {k}}}",
             "",
         ]
     )
@@ -137,17 +136,20 @@ def _words(key: Key) -> Iterator[tuple[str, str]]:
 
 
 def _of_table(table: Table, guesses: list[Guess], *, has_parent: bool) -> Iterator[str]:
-    """The plan of one table: its columns, how they are read, and steps that make persons alike."""
+    """The plan of one table: its columns and how they are read."""
     yield "columns:"
-    yield from described_columns(guesses)
+    yield from described_columns([_kept_missing(guessed, table.frame) for guessed in guesses])
     yield from to_accept(table.frame, guesses)
     days = [name for name, dtype in table.frame.schema.items() if dtype.is_temporal()]
     if has_parent and days:
-        yield f"# rows can be put in order; if that is known, add to a requirement order: {key_text(days[0])}"
-    steps = ["  - {mask: truncate-records, most: 1} # a number of rows that few have tells them"] * has_parent
-    numbers = [g.name for g in guesses if g.role == "quasi-identifier" and g.level == "continuous"]
-    if numbers:
-        named = ", ".join(map(key_text, numbers))
-        steps.append(f"  - {{partition: mdav, k: {4 * K}, columns: [{named}], replace: centroid}}")
-    steps += recoded(table.frame, [g for g in guesses if g.role == "quasi-identifier"], K)
-    yield from ["steps:", *steps] if steps else []
+        order = key_text(days[0])
+        yield f"# rows can be put in order; if that is known, add to profiles and to a requirement order: {order}"
+
+
+def _kept_missing(guessed: Guess, frame: pl.DataFrame) -> Guess:
+    """The guess with missing cells kept, since none has to be filled in for rows to be made alike."""
+    if guessed.role != "quasi-identifier" or not guessed.missing:
+        return guessed
+    reason = guessed.reason.partition("; missing values")[0]
+    lacking = frame[guessed.name].null_count()
+    return replace(guessed, missing="keep", reason=f"{reason}; missing values ({lacking:,}) stay missing")

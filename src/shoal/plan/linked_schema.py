@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic.json_schema import JsonSchemaValue
 
+from shoal.mask.profiles import Profiles
 from shoal.plan.linked import FOR_ALL, MATCHES, NAME, OF_TABLE
 from shoal.plan.model import Plan
 from shoal.privacy.of_units import UnitModel
@@ -40,6 +41,7 @@ def _several(one: JsonSchemaValue) -> JsonSchemaValue:
     properties = {
         "tables": {"type": "object", "minProperties": 1, "propertyNames": names, "additionalProperties": tables},
         "synthesis": _synthesis(),
+        "steps": {"type": "array", "items": _on_all(one)},
         "requirements": {"type": "array", "items": _of_persons(one)},
         "suppress_persons": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
         "release_keys": {"type": "boolean", "default": True},
@@ -54,17 +56,26 @@ def _table(one: JsonSchemaValue) -> JsonSchemaValue:
     return _closed("table", links | {section: one["properties"][section] for section in OF_TABLE})
 
 
+def _on_all(one: JsonSchemaValue) -> JsonSchemaValue:
+    """The steps that work on all tables, as a plan for one table describes them."""
+    return {"$ref": _alternatives(one, "steps", "mask")[Profiles.method_name]}
+
+
 def _of_persons(one: JsonSchemaValue) -> JsonSchemaValue:
     """The requirements that are judged over all tables, as a plan for one table describes them."""
-    described = one["properties"]["requirements"]["items"]["anyOf"]
-    models = next(
-        of["discriminator"] for of in described if of.get("discriminator", {}).get("propertyName") == "privacy"
-    )
+    models = _alternatives(one, "requirements", "privacy")
     names = [entry.name for entry in registered("privacy") if issubclass(entry.cls, UnitModel)]
     bounds = _closed(
         "exact matches of persons", {"risk": {"enum": list(MATCHES)}, "at most": {"type": "number"}}, "risk", "at most"
     )
-    return {"anyOf": [*({"$ref": models["mapping"][name]} for name in names), {"enum": names}, bounds]}
+    return {"anyOf": [*({"$ref": models[name]} for name in names), {"enum": names}, bounds]}
+
+
+def _alternatives(one: JsonSchemaValue, section: str, kind: str) -> dict[str, str]:
+    """Where the methods of a kind are described, by their names, that a section may list."""
+    described = (of.get("discriminator", {}) for of in one["properties"][section]["items"]["anyOf"])
+    mapping: dict[str, str] = next(of["mapping"] for of in described if of.get("propertyName") == kind)
+    return mapping
 
 
 def _synthesis() -> JsonSchemaValue:

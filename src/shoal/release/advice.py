@@ -105,7 +105,10 @@ def _for_units(done: Outcome, model: KAnonymity, verdict: Verdict) -> Iterator[A
         "under the step's requirements.",
     )
     if "all records" in verdict.requirement:
-        remedy = "Limit the records of a person first (mask: truncate-records), since their number is known, too."
+        remedy = (
+            "Make the records of persons alike (mask: profiles), or limit their number (mask: truncate-records), for "
+            "that is known, too."
+        )
         yield Advice(requirement=verdict.requirement, remedy=remedy)
 
 

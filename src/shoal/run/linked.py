@@ -1,8 +1,9 @@
 """Carry out a plan for several linked tables: each table's own plan, and what holds for all of them.
 
 The steps of each table are carried out on it alone, save that dates are moved by one shift a person for all tables.
-Then rows go whose rows above went. Persons are left out until the requirements over all tables hold, where the plan
-allows it. Only then are the tables concluded, and given the keys that they are released with.
+Then rows go whose rows above went, and the steps of the whole plan follow. Persons are left out until the requirements
+over all tables hold, where the plan allows it. Only then are the tables concluded, and given the keys that they are
+released with.
 """
 
 import secrets
@@ -26,6 +27,7 @@ from shoal.privacy.gate import Gate
 from shoal.privacy.of_units import UnitModel
 from shoal.risk.unique_exact_matches import UniqueExactMatches
 from shoal.run.carry_out import NO_STEPS, Outcome, SharedSteps, Stepped, after_steps, check_seed, microdata
+from shoal.run.common_steps import after_common_steps
 from shoal.run.made_up import made_up_tables
 from shoal.run.over_tables import OverTables, judged_over_tables, matches_of_persons
 from shoal.run.privacy_spent import private_steps
@@ -128,7 +130,7 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
                 originals[name], plan.tables[name], seed_of_table, partial(_within, tell, name), shared=shared
             )
         stepped[name] = replace(done, typed=isinstance(tables[name], Table) and tables[name].types_from_cells)
-    stepped = _surviving(stepped, links)
+    stepped = after_common_steps(_surviving(stepped, links), plan, links, entropy, tell)
     stepped, dropped = _without_failing(stepped, plan, links, before)
     numbered = _Numbered.of(plan, links, stepped, entropy)
     columns = {name: eager(_cells(table))[0].columns for name, table in tables.items()}
@@ -262,8 +264,8 @@ def _without_failing(
             raise Refused(
                 f"Nothing was released. At least {count:,} of {plural(people, 'person')} would have to be left out "
                 f"before {', '.join(over.verdict.requirement for over in verdicts)} could hold, more than "
-                f"suppress_persons: {plan.suppress_persons:g} allows. Coarsen what tells them apart first (generalise, "
-                f"recode, truncate-records), or allow more."
+                f"suppress_persons: {plan.suppress_persons:g} allows. Make them alike first (profiles, in the steps of "
+                f"the whole plan), coarsen what tells them apart (generalise, recode, truncate-records), or allow more."
             )
     kept = {name: ~dropped[persons] for name, persons in links.persons.items()}
     return _only(stepped, kept), int(dropped.sum())

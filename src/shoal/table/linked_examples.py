@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from shoal.table.examples import CHAPTER, LEAVES, example
+from shoal.table.examples import CHAPTER, LEAVES, REGIONS, example
 from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.registry import Spec
 
@@ -25,34 +25,25 @@ TABLES_PLAN: Spec = {
             "columns": {
                 "household": "identifier",
                 "sex": KNOWN,
-                "area": KNOWN,
+                "area": {**KNOWN, "hierarchy": {"nested": REGIONS}},
                 "born": "quasi-identifier",
                 "died": "identifier",
             },
-            "steps": [
-                {"mask": "recode", "columns": ["born"], "cuts": [1945, 1975]},
-                {"mask": "recode", "columns": ["area"], "prefix": 3},
-            ],
         },
         "stays": {
             "key": "stay",
             "parent": "patients",
             "columns": {"admission": "quasi-identifier", "discharge": "identifier", "diagnosis": "confidential"},
-            "steps": [
-                {"mask": "truncate-records", "most": 1},
-                {"mask": "recode", "columns": ["admission"], "period": "quarter"},
-            ],
         },
         "labs": {
             "parent": "stays",
             "columns": {"taken": "identifier", "test": "confidential", "value": "confidential"},
-            "steps": [{"mask": "truncate-records", "most": 1}],
         },
     },
+    "steps": [{"mask": "profiles", "k": 5}],
     "requirements": [{"privacy": "k-anonymity", "k": 5}],
-    "suppress_persons": 0.2,
 }
-"""A plan for the example of 1,000 patients or more: 5-anonymity of patients by all that is known of them."""
+"""A plan for the example: 5-anonymity of patients by all that is known of them, with nobody left out."""
 
 
 def example_tables(n: int = 1000, seed: int = 0) -> dict[str, pl.DataFrame]:

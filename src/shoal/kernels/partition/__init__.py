@@ -17,6 +17,7 @@ from shoal.kernels._native import (
     partition_loss,
     principal_blocks,
     refine,
+    sharing_groups,
     univariate,
     vmdav,
 )

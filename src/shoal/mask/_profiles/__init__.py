@@ -1,0 +1,1 @@
+"""Groups of persons by all their records, and the structure that is common to a group."""

@@ -1,0 +1,148 @@
+"""Common profiles: groups of persons whose records are made the same."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from typing import Annotated
+
+import numpy as np
+
+from shoal.mask._profiles.alignment import Places
+from shoal.mask._profiles.people import People
+from shoal.mask._profiles.shared import groups_of, values_of
+from shoal.mask.base import Mask
+from shoal.partition.base import in_turn
+from shoal.replace.base import Replacement
+from shoal.replace.centroid import Centroid
+from shoal.table.links import Key, Links
+from shoal.table.prelude import Generator, Longs, Partition, Progress, Records, StepResult, Variable
+from shoal.table.step_result import Grouping
+from shoal.vocabulary.prelude import ColumnName, Count, DataError, Ge, ParameterError, Share, method, nested, plural
+
+PERSONS, RECORDS = "persons", "records"
+"""Names of the two tables that a table with a person column is taken for."""
+
+
+@method("profiles", title="Common profiles of persons", source="shoal", example={"k": 3})
+class Profiles(Mask):
+    """Groups persons by all their records, and gives the persons of a group the same ones.
+
+    Persons are grouped by MDAV by their whole records: their own cells, how many rows hang on them, and what is in
+    these. In a group, everybody keeps as many rows as the person with the fewest; rows of different persons that lose
+    least by it are made alike, and what is left over is dropped. So it goes on below each row. Rows at the same place
+    get one centre, or nearest common ancestor; a cell that some of them lack is blanked in all. Whoever knows all
+    records of a person, and what hangs on them, is left with k persons.
+
+    Parameters
+    ----------
+    k
+        Smallest number of persons in a group.
+    replacement
+        What the rows at one place get; it must give all of them the same cells.
+    order
+        A column by which a person's rows are in order, in each table that has it: rows stay in that order among those
+        that they are made like, so that sequences are alike as well.
+
+    Notes
+    -----
+    In a table without a person column each record is a person. Over several linked tables the step stands in the
+    section `steps` of the whole plan, and works on the quasi-identifiers of all. Strata of persons are not mixed.
+    """
+
+    scales = "memory"
+
+    k: Annotated[int, Ge(1)]
+    replacement: Annotated[Replacement, nested("replace")] = field(default_factory=Centroid)
+    order: Annotated[str | None, ColumnName()] = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.replacement, Centroid):
+            raise ParameterError(
+                f"profiles: {self.replacement.method_name} leaves rows different that shall be alike. Take centroid."
+            )
+
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
+        numbers = records.unit_numbers("person")
+        persons = np.arange(len(records)) if numbers is None else numbers
+        if nobody := int((persons < 0).sum()):
+            raise DataError(
+                f"profiles: {plural(nobody, 'record')} without a person. Set missing: drop for that column."
+            )
+        present, first, above = np.unique(persons, return_index=True, return_inverse=True)
+        strata = [records[name].take(first) for name in records.names("stratum")]
+        tables = {PERSONS: Records(variables=tuple(strata), rows=np.arange(len(present))), RECORDS: records}
+        keys = {PERSONS: Key(key="person"), RECORDS: Key(parent=PERSONS, link="person")}
+        links = Links(keys=keys, sizes={name: len(table) for name, table in tables.items()}, above={RECORDS: above})
+        return self.over_tables(tables, links, {PERSONS: (), RECORDS: tuple(columns)}, rng, progress)[RECORDS]
+
+    def over_tables(
+        self,
+        tables: Mapping[str, Records],
+        links: Links,
+        columns: Mapping[str, tuple[str, ...]],
+        rng: Generator,
+        progress: Progress = None,
+    ) -> dict[str, StepResult]:
+        """The outcome for each of several linked tables.
+
+        Parameters
+        ----------
+        links
+            Of the records, in their order.
+        columns
+            By table, those that are made alike.
+        """
+        people = People(tables=tables, links=links, columns=columns, order=self._orders(tables, links))
+        groups = self._groups(people, progress)
+        places = Places.of(people, groups.labels.astype(np.int64))
+        return {name: self._made_alike(people, name, places.labels[name], groups, rng) for name in links.keys}
+
+    def _orders(self, tables: Mapping[str, Records], links: Links) -> dict[str, Longs]:
+        if self.order is None:
+            return {}
+        having = [name for name in tables if name in links.above and self.order in tables[name]]
+        if not having:
+            raise DataError(f"profiles: no table below the persons has a column '{self.order}'. Name another order.")
+        ranks = {name: np.unique(tables[name][self.order].values, return_inverse=True)[1] for name in having}
+        return {name: np.where(tables[name][str(self.order)].missing, -1, rank) for name, rank in ranks.items()}
+
+    def _groups(self, people: People, progress: Progress) -> Partition:
+        """The groups of persons."""
+        strata = people.tables[people.root].strata
+        strata = np.zeros(people.links.sizes[people.root], dtype=np.int64) if strata is None else strata
+        sizes, values = np.bincount(strata), values_of(people)
+        if sizes.min(initial=self.k) < self.k or not len(values):
+            fewest = plural(int(min(sizes, default=0)), "person")
+            there = "a stratum has" if len(sizes) > 1 else "there are"
+            raise DataError(f"profiles: k = {self.k} persons shall be alike, but {there} only {fewest}. Lower k.")
+        pieces = np.split(np.argsort(strata, kind="stable"), np.cumsum(sizes)[:-1])
+        return in_turn("stratum", pieces, lambda _, rows, share: groups_of(values[rows], self.k, share), progress)
+
+    def _made_alike(self, people: People, name: str, labels: Longs, groups: Partition, rng: Generator) -> StepResult:
+        """The rows of a table that have places, with the same cells at each."""
+        records, columns = people.tables[name], people.columns[name]
+        kept = np.flatnonzero(labels >= 0)
+        part, rows = Partition.of(labels[kept]), records.take(kept)
+        changed = self.replacement.apply(rows, columns, part, rng)
+        alike = [_where_none_lacks(changed.records[column], rows[column], part) for column in columns]
+        grouping = Grouping(columns=columns, partition=part, rows=rows.rows, exchangeable=self.replacement.exchangeable)
+        dropped = len(records) - len(kept)
+        facts = {
+            "groups of persons": Count(n=groups.n_groups, unit="groups"),
+            "records dropped": Count(n=dropped),
+            "share dropped": Share(value=dropped / max(len(records), 1)),
+        }
+        return replace(
+            changed,
+            records=changed.records.with_variables(*alike),
+            facts={**facts, **changed.facts},
+            grouping=grouping if columns else None,
+        )
+
+
+def _where_none_lacks(variable: Variable, before: Variable, part: Partition) -> Variable:
+    """The column with a cell blanked where another one of its group was, unless all got one."""
+    if variable.complete:
+        return variable
+    lacking = np.bincount(part.labels, weights=variable.missing, minlength=part.n_groups)[part.labels] > 0
+    blank = np.nan if variable.continuous else -1
+    return variable.with_values(np.where(lacking, blank, variable.values))

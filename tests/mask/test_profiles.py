@@ -1,0 +1,165 @@
+"""Profiles made alike, against a recount of everybody's records written out for a handful of them."""
+
+from collections import Counter
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from naive.persons import fewest
+from shoal.mask._profiles.alignment import _assigned, _in_order
+from shoal.table.microdata import Microdata
+from shoal.table.step_result import StepResult
+from shoal.vocabulary.errors import DataError, ParameterError
+
+CODE = {"role": "quasi-identifier", "level": "nominal", "missing": "keep"}
+TREE = {"nested": {"left": ["a", "b"], "right": ["c", "d"]}}
+ROLES: dict[str, Any] = {
+    "p": "person",
+    "age": {"role": "quasi-identifier", "level": "continuous", "missing": "keep"},
+    "code": {**CODE, "hierarchy": TREE},
+    "ward": CODE,
+    "day": "other",
+}
+KEYS = ["age", "code", "ward"]
+
+
+def visits(seed: int, persons: int, lacking: bool) -> pl.DataFrame:
+    """Visits of persons, of whom some come once and some often."""
+    rng = np.random.default_rng(seed)
+    owner = np.concatenate([np.arange(persons), rng.integers(0, persons, int(rng.integers(0, 3 * persons)))])
+    n = len(owner)
+    cells: dict[str, list[Any]] = {
+        "age": rng.integers(0, 90, n).tolist(),
+        "code": rng.choice(list("abcd"), n).tolist(),
+        "ward": rng.choice(["x", "y"], n).tolist(),
+    }
+    if lacking:
+        for name in cells:
+            cells[name] = [None if rng.random() < 0.2 else cell for cell in cells[name]]
+    table = pl.DataFrame({"p": owner, **cells, "day": rng.permutation(n)}, schema_overrides={"age": pl.Float64})
+    return table[rng.permutation(n).tolist()]
+
+
+def alike(table: pl.DataFrame, roles: dict[str, Any] = ROLES, **settings: Any) -> StepResult:
+    records = Microdata.of(table, roles).records
+    return shoal.Profiles(**settings).apply(records, KEYS, np.random.default_rng(0))
+
+
+def cells(result: StepResult, table: pl.DataFrame) -> list[dict[str, Any]]:
+    """The released records as the naive twins read them: person, class and day."""
+    records = result.records
+    written = []
+    for place, row in enumerate(records.rows):
+        known = []
+        for name in KEYS:
+            variable = records[name]
+            cell: Any = variable.values[place] if variable.continuous else variable.values[place].item()
+            known.append(
+                None if variable.missing[place] else cell if variable.continuous else variable.categories[cell]
+            )
+        written.append({"p": table["p"][int(row)], "q": tuple(map(str, known)), "day": table["day"][int(row)]})
+    return written
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 14), st.integers(1, 4), st.booleans())
+def test_nobody_stands_among_fewer(seed: int, persons: int, k: int, lacking: bool) -> None:
+    table = visits(seed, persons, lacking)
+    if persons < k:
+        with pytest.raises(DataError, match=f"there are only {persons} person"):
+            alike(table, k=k)
+        return
+    written = cells(alike(table, k=k), table)
+    assert min(fewest(written, "all records").values()) >= k
+    assert len(fewest(written, "all records")) == persons, "everybody keeps a record, for everybody has one"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(4, 12))
+def test_sequences_are_alike_too(seed: int, persons: int) -> None:
+    table = visits(seed, persons, lacking=False)
+    written = cells(alike(table, k=2, order="day"), table)
+    sequences: dict[Any, list[Any]] = {}
+    for record in sorted(written, key=lambda record: record["day"]):
+        sequences.setdefault(record["p"], []).append(record["q"])
+    assert min(Counter(map(tuple, sequences.values())).values()) >= 2
+
+
+def test_by_hand() -> None:
+    """Ann and Bob share a visit in x at about 30, Cem and Dea one in y at about 70; Bob's visit in y is left over."""
+    table = pl.DataFrame(
+        {
+            "p": ["Ann", "Bob", "Bob", "Cem", "Dea"],
+            "age": [30.0, 32, 70, 70, 74],
+            "code": ["a", "b", "c", "c", "c"],
+            "ward": ["x", "x", "y", "y", "y"],
+            "day": [1, 2, 3, 4, 5],
+        }
+    )
+    result = alike(table, k=2)
+    assert result.records.rows.tolist() == [0, 1, 3, 4]
+    assert result.records["age"].values.tolist() == [31, 31, 72, 72]
+    labels = [result.records["code"].categories[code] for code in result.records["code"].values]
+    assert labels == ["left", "left", "c", "c"]
+    assert result.facts["records dropped"].n == 1 and result.facts["groups of persons"].n == 2
+
+
+def test_a_cell_that_somebody_lacks_is_blanked_in_all() -> None:
+    table = pl.DataFrame(
+        {"p": [1, 2, 3], "age": [30.0, None, 31], "code": ["a", "a", None], "ward": ["x", "x", "x"], "day": [1, 2, 3]}
+    )
+    records = alike(table, k=3).records
+    assert records["age"].missing.all() and records["code"].missing.all() and not records["ward"].missing.any()
+
+
+def test_strata_are_not_mixed() -> None:
+    table = visits(3, 12, lacking=False).with_columns(part=pl.col("p") % 2)
+    roles = {**ROLES, "part": "stratum"}
+    result = alike(table, roles, k=3)
+    assert result.grouping is not None
+    parts = table["part"].gather(result.records.rows.tolist()).to_numpy()
+    for group in range(result.grouping.partition.n_groups):
+        assert len(set(parts[result.grouping.partition.labels == group])) == 1
+    with pytest.raises(DataError, match="a stratum has only 6 persons"):
+        alike(table, roles, k=7)
+
+
+def test_who_is_whose_must_be_known_and_rows_become_alike() -> None:
+    table = visits(1, 6, lacking=False).with_columns(p=pl.when(pl.col("p") > 0).then(pl.col("p")))
+    with pytest.raises(DataError, match="without a person"):
+        alike(table, {**ROLES, "p": {"role": "person", "missing": "keep"}}, k=2)
+    with pytest.raises(ParameterError, match="permutation leaves rows different"):
+        shoal.Profiles(k=2, replacement=shoal.Permutation())
+    with pytest.raises(DataError, match="no table below the persons has a column 'hour'"):
+        alike(visits(1, 6, lacking=False), k=2, order="hour")
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(0, 3))
+def test_rows_are_aligned_at_least_loss(seed: int, s: int, more: int) -> None:
+    lost = np.random.default_rng(seed).integers(0, 5, (s, s + more)).astype(float)
+    rows = range(s)
+    assigned, ordered = _assigned(lost), _in_order(lost)
+    assert len(set(assigned.tolist())) == s and ordered.tolist() == sorted(set(ordered.tolist()))
+    free = min(lost[rows, list(columns)].sum() for columns in permutations(range(s + more), s))
+    in_order = min(lost[rows, list(columns)].sum() for columns in combinations(range(s + more), s))
+    assert lost[rows, assigned].sum() == free and lost[rows, ordered].sum() == in_order
+
+
+def test_far_less_is_lost_than_by_leaving_persons_out() -> None:
+    """The multi-visit table of the how-to: nobody has to go, where whole profiles by chance left most alone."""
+    table = visits(8, 200, lacking=False)
+    plan = {
+        "columns": {**ROLES, "day": "identifier"},
+        "steps": [{"mask": "profiles", "k": 5}],
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    }
+    release = shoal.protect(table, plan, seed=1)
+    assert release.evidence.verdicts[0].holds
+    assert release.data["p"].n_unique() == 200
+    assert len(release.data) > 0.6 * len(table)
