@@ -12,7 +12,7 @@ from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import ORDER, KnownLess, telling_column
 from shoal.plan.linked import LinkedPlan
-from shoal.plan.publication import hidden_in_parts, recorded
+from shoal.plan.publication import hidden_in_parts, public_rule, recorded
 from shoal.privacy.of_units import UnitModel
 from shoal.release import not_proved
 from shoal.release.directory import check_free, check_writable
@@ -114,13 +114,14 @@ def file_of(folder: Path, name: str, file: str | None) -> Path:
 def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]]) -> LinkedRelease:
     """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
     over = [over.verdict for over in done.over_tables]
-    shared = (*over, linked_verdict(done.links))
+    shared = (*over, *done.over_rows(), linked_verdict(done.links))
     own = {name: tuple(outcome.verdicts()) for name, outcome in done.tables.items()}
     verdicts = (*shared, *(of_table(name, verdict) for name, some in own.items() for verdict in some))
     if not all(verdict.holds for verdict in verdicts):
         raise not_proved(verdicts)
     releases: dict[str, WholeRelease] = {}
     before, released = ([getattr(o, of) for o in done.tables.values()] for of in ("before", "released"))
+    rules = _public_rules(done)
     for name, outcome in done.tables.items():
         with in_table(name):
             refuse_unanswered(outcome, read[name], done.plan.requirements)
@@ -131,22 +132,35 @@ def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, 
         account = replace(
             release.account,
             proved=release.account.proved or bool(done.plan.requirements),
+            requirements=tuple(rules.get(shown, shown) for shown in release.account.requirements),
             not_released=tuple(column for column in release.account.not_released if column in done.columns[name]),
             several_records=name != done.plan.root,
         )
         releases[name] = replace(release, account=account)
     cautions = tuple(_cautions(done.plan, {name: outcome.pair for name, outcome in done.tables.items()}))
-    return _together(done, releases, Evidence(verdicts=verdicts, findings=(), of_records=cautions))
+    return _together(done, releases, Evidence(verdicts=verdicts, findings=(), of_records=cautions), rules)
 
 
-def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidence: Evidence) -> LinkedRelease:
+def _public_rules(done: LinkedOutcome) -> dict[str, str]:
+    """The rules over tables as the public reads them, without cells that only the original has."""
+    rules, outcomes = done.plan.edit_rules, done.tables.values()
+    if not rules.rules:
+        return {}
+    holding = replace(done.plan.tables[done.plan.root], edit_rules=rules)
+    hidden = hidden_in_parts(holding, lambda: [o.before for o in outcomes], lambda: [o.released for o in outcomes])
+    return {rule: public_rule(rule, hidden) for rule in rules.rules}
+
+
+def _together(
+    done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidence: Evidence, rules: Mapping[str, str]
+) -> LinkedRelease:
     plan = done.plan
-    account = account_of_tables(releases, plan, evidence, done.entropy)
+    account = account_of_tables(releases, plan, evidence, done.entropy, rules)
     record = {
         "version": RECORD_VERSION,
         "versions": account.versions,
         "input": {name: release.record["input"] for name, release in releases.items()},
-        "plan": plan.sections({name: recorded(outcome.plan) for name, outcome in done.tables.items()}),
+        "plan": plan.sections({n: recorded(outcome.plan) for n, outcome in done.tables.items()}, plan.edit_rules.rules),
         "engine": "whole",
         "seed": done.entropy,
         "proved": account.proved,
@@ -202,7 +216,7 @@ def audit_linked(
     given = given_tables(tables, plan, reading, judged=True)
     read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
     links, judged = judged_as_released(read, plan)
-    verdicts = [over.verdict for over in over_released({name: pair for name, (pair, _) in judged.items()}, links, plan)]
+    verdicts = over_released({name: pair for name, (pair, _) in judged.items()}, links, plan)
     own = [of_table(name, verdict) for name, (_, some) in judged.items() for verdict in some]
     cautions = tuple(_cautions(plan, {name: pair for name, (pair, _) in judged.items()}))
     return Evidence(verdicts=(*verdicts, linked_verdict(links), *own), findings=(), of_records=cautions)

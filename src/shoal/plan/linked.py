@@ -5,6 +5,7 @@
       stays:    {key: stay, parent: patients, columns: {ward: quasi-identifier, illness: confidential}}
       drugs:    {parent: stays, columns: {drug: quasi-identifier}}
     suppress_persons: 0.1
+    constraints: [stays.admission <= patients.died, repeats(stays.admission) == 0]
     requirements:
       - {privacy: k-anonymity, k: 5, knowing: all records}
 
@@ -14,7 +15,7 @@ is of the person whom it hangs on.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,11 @@ from typing import Any
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.context import CONTEXTS, ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
+from shoal.plan.linked_rules import read_rules
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
 from shoal.plan.named import read_requirement
-from shoal.plan.sections import Output
+from shoal.plan.sections import EditRules, Output
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
@@ -41,7 +43,7 @@ OF_TABLE = ("columns", "steps", "requirements", "measures", "constraints", "publ
 FOR_ALL = ("release", "output", "for")
 """Sections that hold for every table."""
 
-OF_TABLES = ("tables", "requirements", "suppress_persons", "release_keys", *FOR_ALL)
+OF_TABLES = ("tables", "requirements", "constraints", "suppress_persons", "release_keys", *FOR_ALL)
 """Sections of a plan for several tables."""
 
 NAME = re.compile(r"[^\W_][\w-]*")
@@ -66,6 +68,8 @@ class LinkedPlan:
         Names of files, of the tables for which the plan names one.
     requirements
         Requirements on persons over all tables.
+    edit_rules
+        Rules over several rows, of one table or several, that the release must obey (`shoal.constraints.of_rows`).
     suppress_persons
         Largest share of the persons who may be left out, in all tables, where a requirement fails on them.
     release_keys
@@ -78,6 +82,7 @@ class LinkedPlan:
     keys: Keys
     files: Mapping[str, str] = field(default_factory=dict)
     requirements: tuple[UnitModel, ...] = ()
+    edit_rules: EditRules = field(default_factory=EditRules)
     suppress_persons: float = 0.0
     release_keys: bool = True
     context: ContextName | None = None
@@ -113,19 +118,20 @@ class LinkedPlan:
 
     def as_mapping(self) -> Spec:
         """The sections from which `LinkedPlan.of` makes the same plan again."""
-        return self.sections({name: plan.as_mapping() for name, plan in self.tables.items()})
+        return self.sections({name: plan.as_mapping() for name, plan in self.tables.items()}, self.edit_rules.rules)
 
-    def sections(self, of_tables: Mapping[str, Mapping[str, Any]]) -> Spec:
-        """The sections of the plan, with given ones of its tables."""
+    def sections(self, of_tables: Mapping[str, Mapping[str, Any]], rules: Sequence[str]) -> Spec:
+        """The sections of the plan, with given ones of its tables, and its rules as they are to be written."""
         root = of_tables[self.root]
         sections = {
             "tables": {name: self._of_table(name, content) for name, content in of_tables.items()},
             "requirements": [_keyed(model) for model in self.requirements],
+            "constraints": {"rules": list(rules), "broken_rules": self.edit_rules.broken_rules} if rules else {},
             "suppress_persons": self.suppress_persons,
             "release_keys": self.release_keys,
             **{name: root[name] for name in FOR_ALL if name in root},
         }
-        unsaid = {"requirements": [], "suppress_persons": 0.0, "release_keys": True}
+        unsaid = {"requirements": [], "constraints": {}, "suppress_persons": 0.0, "release_keys": True}
         return {name: content for name, content in sections.items() if content != unsaid.get(name)}
 
     def as_yaml(self) -> str:
@@ -175,12 +181,17 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
     released = sections.get("release_keys") is not False
     tables = {name: _table(sections, keys, name, source, folder, released=released) for name in keys}
     _check_shifts(tables)
+    try:
+        rules = read_rules(sections.get("constraints"), tables)
+    except PlanError as error:
+        raise PlanError(in_words(error.mistakes, sections, source), error.mistakes) from None
     files = {name: str(sections["tables"][name]["file"]) for name in keys if sections["tables"][name].get("file")}
     return LinkedPlan(
         tables=tables,
         keys=keys,
         files=files,
         requirements=required,
+        edit_rules=rules,
         suppress_persons=float(sections.get("suppress_persons") or 0.0),
         release_keys=released,
         context=sections.get("for"),

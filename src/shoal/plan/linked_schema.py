@@ -38,6 +38,7 @@ def _several(one: JsonSchemaValue) -> JsonSchemaValue:
     properties = {
         "tables": {"type": "object", "minProperties": 1, "propertyNames": names, "additionalProperties": tables},
         "requirements": {"type": "array", "items": _of_persons(one)},
+        "constraints": one["properties"]["constraints"],
         "suppress_persons": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
         "release_keys": {"type": "boolean", "default": True},
         **{section: one["properties"][section] for section in FOR_ALL},

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.constraints.over_rows import RulesOverRows
 from shoal.judges.evidence import Evidence, Verdict
 from shoal.judges.joined import Joined
 from shoal.judges.table_pair import TablePair
@@ -35,7 +36,8 @@ from shoal.release.value import Account, Release, WholeRelease
 from shoal.report.became import counts_kept
 from shoal.report.evidence import EvidenceFile, TableOfSeveral
 from shoal.run.linked import links_of
-from shoal.run.over_tables import NO_LAWS, OverTables, judged_over_tables
+from shoal.run.over_rows import as_known, checked
+from shoal.run.over_tables import NO_LAWS, judged_over_tables
 from shoal.table.files.atomic import atomic_directory
 from shoal.table.files.table import Table
 from shoal.table.links import Links
@@ -116,13 +118,16 @@ def of_table(name: str, verdict: Verdict) -> Verdict:
     return replace(verdict, requirement=f"{name}: {verdict.requirement}")
 
 
-def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evidence: Evidence, seed: int) -> Account:
+def account_of_tables(
+    tables: Mapping[str, WholeRelease], plan: LinkedPlan, evidence: Evidence, seed: int, rules: Mapping[str, str]
+) -> Account:
     """The account of several tables; columns and steps have the name of their table before them.
 
     What is counted by record, such as the records that unchanged columns single out, stands in each table's report.
+    `rules`: the rules over tables as the public reads them.
     """
     accounts = {name: release.account for name, release in tables.items()}
-    first, public = accounts[plan.root], _public_requirements(tables)
+    first, public = accounts[plan.root], {**_public_requirements(tables), **rules}
 
     def every(columns: str) -> tuple[str, ...]:
         return tuple(f"{name}.{column}" for name, account in accounts.items() for column in getattr(account, columns))
@@ -144,7 +149,7 @@ def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evid
             for name, account in accounts.items()
             for column in account.columns
         ),
-        plan=plan.sections({name: account.plan for name, account in accounts.items()}),
+        plan=plan.sections({name: account.plan for name, account in accounts.items()}, tuple(rules.values())),
         requirements=tuple(public.get(verdict.requirement, verdict.requirement) for verdict in evidence.verdicts),
         not_released=every("not_released"),
         untouched=(),
@@ -239,13 +244,15 @@ def _prove_files(release: LinkedRelease, read: Mapping[str, tuple[Table, TablePa
     """Prove the requirements over all tables on the files, joined by their own keys where they have these."""
     tables = {name: table for name, (table, _) in read.items()}
     links = links_of(tables, release.plan) if release.plan.release_keys else release.links
-    over = over_released({name: pair for name, (_, pair) in read.items()}, links, release.plan)
-    require([one.verdict for one in over])
+    require(over_released({name: pair for name, (_, pair) in read.items()}, links, release.plan))
 
 
-def over_released(pairs: Mapping[str, TablePair], links: Links, plan: LinkedPlan) -> list[OverTables]:
-    """Verdicts on the requirements over released tables."""
-    stages = [Joined.of({name: pair.released for name, pair in pairs.items()}, links)]
-    if any(pair.closure.filled for pair in pairs.values()):
-        stages.append(Joined.of({name: pair.closure.records for name, pair in pairs.items()}, links))
-    return judged_over_tables(plan.requirements, [(stage, NO_LAWS) for stage in stages])
+def over_released(pairs: Mapping[str, TablePair], links: Links, plan: LinkedPlan) -> list[Verdict]:
+    """Verdicts on the requirements and the rules over released tables."""
+    rules = RulesOverRows(rules=plan.edit_rules.rules, numbers={})
+    written = {name: pair.released for name, pair in pairs.items()}
+    filled = {name: pair.closure.records for name, pair in pairs.items()}
+    some = any(pair.closure.filled for pair in pairs.values())
+    stages = [Joined.of(tables, links) for tables in as_known(rules, written, filled if some else None, links)]
+    over = judged_over_tables(plan.requirements, [(stage, NO_LAWS) for stage in stages])
+    return [*(one.verdict for one in over), *checked(rules, written, links)]

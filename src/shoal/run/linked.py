@@ -15,6 +15,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from shoal.constraints.over_rows import RulesOverRows
+from shoal.judges.evidence import Verdict
 from shoal.judges.joined import Joined
 from shoal.kernels.arrays import Bools, Floats, Longs, ints
 from shoal.kernels.draws import keyed_generator, seed_below
@@ -22,6 +24,8 @@ from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.steps import Step, settings_of
 from shoal.run.carry_out import NO_STEPS, Outcome, Stepped, after_steps, check_seed, microdata
+from shoal.run.course import Course
+from shoal.run.over_rows import STAGE, admitted, as_known, checked, obeying
 from shoal.run.over_tables import OverTables, judged_over_tables
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
@@ -60,6 +64,7 @@ class LinkedOutcome:
     columns: Mapping[str, list[str]]
     original_links: Links
     before: Joined
+    rules: RulesOverRows
     dropped: int
 
     @cached_property
@@ -71,7 +76,11 @@ class LinkedOutcome:
     def over_tables(self) -> list[OverTables]:
         """Verdicts on the requirements over persons."""
         places = {name: np.arange(len(done.released)) for name, done in self.tables.items()}
-        return _judged(self.plan, self.tables, places, self.original_links, self.before)
+        return _judged(self.plan, self.tables, places, self.original_links, self.before, self.rules)
+
+    def over_rows(self) -> list[Verdict]:
+        """Verdicts on the rules over rows."""
+        return checked(self.rules, {name: done.released for name, done in self.tables.items()}, self.links)
 
 
 def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | None, tell: OnProgress) -> LinkedOutcome:
@@ -102,6 +111,8 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
             f"Tables {quoted(empty)} have no records, and a release needs one of each table. Take them out of the plan."
         )
     originals = {name: _original(tables[name], plan, links, name) for name in plan.keys}
+    encoded = {name: original.encoded for name, original in originals.items()}
+    rules, of_rules = admitted(plan.edit_rules, encoded, links)
     shifts = _shifts(originals, plan, links, entropy)
     stepped = {}
     for number, name in enumerate(plan.keys):
@@ -112,11 +123,19 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
             )
         stepped[name] = replace(done, typed=isinstance(tables[name], Table) and tables[name].types_from_cells)
     stepped = _surviving(stepped, links)
-    before = Joined.of({name: original.encoded for name, original in originals.items()}, links)
-    stepped, dropped = _without_failing(stepped, plan, links, before)
+    if of_rules:
+        course = stepped[plan.root].course.with_account(f"input {STAGE}", of_rules)
+        stepped[plan.root] = replace(stepped[plan.root], course=course)
+    courses = obeying(rules, {name: done.course for name, done in stepped.items()}, links, STAGE)
+    stepped = {name: replace(done, course=courses[name]) for name, done in stepped.items()}
+    before = Joined.of(encoded, links)
+    stepped, dropped = _without_failing(stepped, plan, links, before, rules)
     numbered = _Numbered.of(plan, links, stepped, entropy)
     columns = {name: eager(_cells(table))[0].columns for name, table in tables.items()}
-    outcomes = {name: numbered.released(name, done, columns[name]) for name, done in stepped.items()}
+    courses = obeying(
+        rules, {name: _concluded(name, done) for name, done in stepped.items()}, links, f"{STAGE}, once more"
+    )
+    outcomes = {name: numbered.released(name, done, columns[name], courses[name]) for name, done in stepped.items()}
     return LinkedOutcome(
         plan=plan,
         entropy=entropy,
@@ -124,6 +143,7 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
         columns=columns,
         original_links=links,
         before=before,
+        rules=rules,
         dropped=dropped,
     )
 
@@ -220,8 +240,13 @@ def _only(stepped: Mapping[str, Stepped], kept: Mapping[str, Bools]) -> dict[str
     return left
 
 
+def _concluded(name: str, done: Stepped) -> Course:
+    with in_table(name):
+        return done.concluded()
+
+
 def _without_failing(
-    stepped: Mapping[str, Stepped], plan: LinkedPlan, links: Links, before: Joined
+    stepped: Mapping[str, Stepped], plan: LinkedPlan, links: Links, before: Joined, rules: RulesOverRows
 ) -> tuple[dict[str, Stepped], int]:
     """The tables without the persons on whom a requirement fails, and how many these are.
 
@@ -239,7 +264,7 @@ def _without_failing(
         places = {
             name: np.flatnonzero(~dropped[links.persons[name][done.released.rows]]) for name, done in finished.items()
         }
-        verdicts = _judged(plan, finished, places, links, before)
+        verdicts = _judged(plan, finished, places, links, before, rules)
         failing = np.logical_or.reduce([over.failing for over in verdicts])
         if not failing.any():
             break
@@ -256,14 +281,19 @@ def _without_failing(
 
 
 def _judged(
-    plan: LinkedPlan, done: Mapping[str, Outcome], places: Mapping[str, Longs], links: Links, before: Joined
+    plan: LinkedPlan,
+    done: Mapping[str, Outcome],
+    places: Mapping[str, Longs],
+    links: Links,
+    before: Joined,
+    rules: RulesOverRows,
 ) -> list[OverTables]:
     """Verdicts over finished tables, of which only the records at some places are left."""
     left = links.taken({name: outcome.released.rows[places[name]] for name, outcome in done.items()})
     written = {name: outcome.released.take(places[name]) for name, outcome in done.items()}
-    stages = [Joined.of(written, left)]
-    if any(outcome.closure.filled for outcome in done.values()):
-        stages.append(Joined.of({name: o.closure.records.take(places[name]) for name, o in done.items()}, left))
+    filled = {name: outcome.closure.records.take(places[name]) for name, outcome in done.items()}
+    some = any(outcome.closure.filled for outcome in done.values())
+    stages = [Joined.of(tables, left) for tables in as_known(rules, written, filled if some else None, left)]
     return judged_over_tables(plan.requirements, [(joined, before.laws(joined)) for joined in stages])
 
 
@@ -291,10 +321,10 @@ class _Numbered:
             numbers[name][np.sort(rows)] = keyed_generator(entropy, KEYS, place).permutation(len(rows)) + 1
         return cls(plan=plan, links=links, numbers=numbers)
 
-    def released(self, name: str, done: Stepped, columns: list[str]) -> Outcome:
+    def released(self, name: str, done: Stepped, columns: list[str], course: Course) -> Outcome:
         """The finished table, with its new keys in the order of its columns."""
         with in_table(name):
-            outcome = done.outcome(numbered=partial(self._with_keys, name, columns))
+            outcome = done.outcome(numbered=partial(self._with_keys, name, columns), course=course)
         order = [column for column in columns if column in outcome.released]
         return replace(
             outcome,
