@@ -2,7 +2,7 @@
 
 A key is a column of whole numbers or of text with a value of its own in each row. A column links to it if it has the
 same name, or is text of many values, and all of its values are among the key's. Of several tables that it could hang
-on, a table hangs on the lowest.
+on, a table hangs on the lowest. How coarse columns are made, is tried (`shoal.plan.linked_coarsening`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from shoal.plan.draft import described_columns, key_text, recoded, to_accept
+from shoal.plan.draft import described_columns, key_text, to_accept
 from shoal.plan.guess import Guess, K, guess
+from shoal.plan.linked_coarsening import Coarse, Rung, coarsened
 from shoal.table.files.table import Table
 from shoal.table.links import Key, key_columns
-from shoal.vocabulary.errors import DataError, printable, quoted
+from shoal.vocabulary.errors import DataError, in_digits, printable, quoted
+from shoal.vocabulary.registry import Spec
 
 FEWEST_VALUES = 20
 """Fewest values of text that make a link of a column of another name."""
@@ -110,15 +112,23 @@ def linked_plan_text(tables: Mapping[str, Table], files: Mapping[str, str]) -> s
     files
         Name of the file that each table was read from.
     """
-    links = guess_links({name: table.frame for name, table in tables.items()})
+    frames = {name: table.frame for name, table in tables.items()}
+    links = guess_links(frames)
     keys = {name: guessed.key for name, guessed in links.items()}
-    lines = ["# Guessed from the tables of a folder. Correct links and roles before you trust a release.", "tables:"]
+    own = {
+        name: replace(tables[name], frame=frames[name].drop(key_columns(keys, name, frames[name].columns)))
+        for name in keys
+    }
+    guesses = {name: [_alone(g) for g in guess(table)] for name, table in own.items()}
+    coarse = coarsened({name: frames[name] for name in keys}, keys, guesses)
+    lines = ["# Guessed from the tables of a folder. Correct links and roles before you trust a release."]
+    lines += [*_expected(coarse), "tables:"]
     for name, guessed in links.items():
-        dropped = key_columns(keys, name, tables[name].frame.columns)
-        own = replace(tables[name], frame=tables[name].frame.drop(dropped))
         lines += [f"  {key_text(name)}: # {printable(guessed.reason)}", f"    file: {key_text(files[name])}"]
         lines += [f"    {word}: {key_text(value)}" for word, value in _words(guessed.key)]
-        lines += [f"    {line}" for line in _of_table(own, guess(own), has_parent=guessed.key.parent is not None)]
+        rungs = {column: rung for (of, column), rung in coarse.rungs.items() if of == name}
+        some = [_with_rung(g, rungs.get(g.name)) for g in guesses[name]]
+        lines += [f"    {line}" for line in _of_table(own[name], some, rungs, guessed.key.parent is not None)]
     return "\n".join(
         [
             *lines,
@@ -136,18 +146,63 @@ def _words(key: Key) -> Iterator[tuple[str, str]]:
             yield word, value
 
 
-def _of_table(table: Table, guesses: list[Guess], *, has_parent: bool) -> Iterator[str]:
+def _alone(guess: Guess) -> Guess:
+    """The guess for a column of linked tables, where a household's number is no use but to find its members."""
+    if guess.role != "household":
+        return guess
+    reason = f"{guess.reason}; left out, for it tells which persons are one household"
+    return replace(guess, role="identifier", missing="", reason=reason)
+
+
+def _with_rung(guess: Guess, rung: Rung | None) -> Guess:
+    """The guess, of a column that is left out if its rung says so."""
+    if rung is None or not rung.left_out:
+        return guess
+    reason = guess.reason.partition("; missing values")[0]
+    why = (
+        "few have a value, which tells them" if guess.missing else "too many persons would be alone with their profile"
+    )
+    return replace(guess, role="identifier", missing="", reason=f"{reason}; left out: {why}")
+
+
+def _expected(coarse: Coarse) -> Iterator[str]:
+    """Comments on what the plan is expected to leave out."""
+    if coarse.alone is None:
+        return
+    share = in_digits(100 * coarse.alone, 2)
+    yield f"# Columns are so coarse that about {share} % of the persons are left out, whose profile fewer than {K}"
+    yield "# share. Allow more under suppress_persons to release finer columns; make them coarser to leave out fewer."
+
+
+def _of_table(table: Table, guesses: list[Guess], rungs: Mapping[str, Rung], has_parent: bool) -> Iterator[str]:
     """The plan of one table: its columns, how they are read, and steps that make persons alike."""
     yield "columns:"
     yield from described_columns(guesses)
     yield from to_accept(table.frame, guesses)
-    days = [name for name, dtype in table.frame.schema.items() if dtype.is_temporal()]
+    kept = {g.name for g in guesses if g.role != "identifier"}
+    days = [name for name, dtype in table.frame.schema.items() if dtype.is_temporal() and name in kept]
     if has_parent and days:
         yield f"# rows can be put in order; if that is known, add to a requirement order: {key_text(days[0])}"
-    steps = ["  - {mask: truncate-records, most: 1} # a number of rows that few have tells them"] * has_parent
-    numbers = [g.name for g in guesses if g.role == "quasi-identifier" and g.level == "continuous"]
-    if numbers:
-        named = ", ".join(map(key_text, numbers))
-        steps.append(f"  - {{partition: mdav, k: {4 * K}, columns: [{named}], replace: centroid}}")
-    steps += recoded(table.frame, [g for g in guesses if g.role == "quasi-identifier"], K)
+    steps = [
+        f"  - {{mask: recode, columns: [{key_text(name)}], {_parameters(rung.step)}}}{_why(rung.step)}"
+        for name, rung in rungs.items()
+        if rung.step is not None
+    ]
+    truncated = (
+        "  - {mask: truncate-records, most: 1, keep: common} # more rows than others have tell a person; of a kind"
+    )
+    steps += [f"{truncated} that many have, fewer are left out"] * has_parent
     yield from ["steps:", *steps] if steps else []
+
+
+def _parameters(step: Spec) -> str:
+    return ", ".join(f"{word}: {value}" for word, value in step.items())
+
+
+def _why(step: Spec) -> str:
+    """A comment on a recoding."""
+    if "bins" in step:
+        return f" # {step['bins']} groups of about as many rows"
+    if "rare" in step:
+        return f" # categories of fewer than {step['rare']} rows together"
+    return " # the first characters of codes say most" if "prefix" in step else ""

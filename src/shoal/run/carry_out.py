@@ -22,7 +22,7 @@ from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.refinement import trees, with_trees
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import KnownLess, RepeatedIdentifier
-from shoal.kernels.arrays import Longs
+from shoal.kernels.arrays import Bools, Longs
 from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.admission import admit
@@ -182,13 +182,7 @@ class Stepped:
 
     def kept(self, rows: Longs) -> "Stepped":
         """The same without the records of all other rows."""
-        records = self.course.records
-        kept = records.take(np.isin(records.rows, rows))
-        if not len(kept):
-            raise Refused(
-                "Nothing was released. None of its records is left. Let steps ask for less, or take it out of the plan."
-            )
-        return replace(self, course=replace(self.course, records=kept))
+        return replace(self, course=_some(self.course, np.isin(self.course.records.rows, rows)))
 
     def concluded(self) -> Course:
         """The records as they are released, but for the keys of linked tables."""
@@ -273,10 +267,12 @@ def after_steps(
     run: Runs | None = None,
     shared: SharedSteps = NO_STEPS,
     hold_back: HoldBack | None = None,
+    present: Bools | None = None,
 ) -> Stepped:
     """Carry the steps of a plan out on a table; parameters as for `carry_out`.
 
-    `shared`: steps, by their number, that are carried out on several tables at once.
+    `shared`: steps, by their number, that are carried out on several tables at once; `present`, shape (n,): the rows
+    that take part, all by default.
     """
     tell = stage or (lambda text, fraction: None)
     original = microdata(table, plan)
@@ -292,6 +288,7 @@ def after_steps(
     person_rules = PersonRules.parse(plan.edit_rules.of_persons, before)
     check_accounted(ready, (*constraints.columns, *person_rules.columns))
     course = _admitted(before, ready, constraints, person_rules)
+    course = course if present is None else _some(course, present[course.records.rows])
     course = course if hold_back is None else hold_back.before_steps(original, course)
     in_blocks = None if run is None else partial(formed_in_blocks, run(ready, entropy), original)
     course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks, shared)
@@ -329,6 +326,15 @@ def _in_order(schema: Schema, records: Records, rebuilt: Microdata) -> Schema:
     texts = (name for name in rebuilt.frame.columns if rebuilt.frame[name].dtype == nw.String)
     categories = {name: records[name].categories for name in texts}
     return in_order_of(schema, categories, lambda name: set(rebuilt.frame[name].unique().to_list()))
+
+
+def _some(course: Course, chosen: Bools) -> Course:
+    """Some of the records. Raises Refused if none is left."""
+    if not chosen.any():
+        raise Refused(
+            "Nothing was released. None of its records is left. Let steps ask for less, or take it out of the plan."
+        )
+    return replace(course, records=course.records.take(chosen))
 
 
 def _admitted(records: Records, plan: Plan, constraints: Constraints, person_rules: PersonRules) -> Course:

@@ -1,8 +1,9 @@
 """Carry out a plan for several linked tables: each table's own plan, and what holds for all of them.
 
-The steps of each table are carried out on it alone, save that dates are moved by one shift a person for all tables.
-Then rows go whose rows above went. Persons are left out until the requirements over all tables hold, where the plan
-allows it. Only then are the tables concluded, and given the keys that they are released with.
+The steps of each table are carried out on it alone, after those of the table above and without the rows whose rows
+above went, save that dates are moved by one shift a person for all tables. Persons are left out until the requirements
+over all tables hold, where the plan allows it. Only then are the tables concluded, and given the keys that they are
+released with.
 """
 
 import secrets
@@ -113,16 +114,7 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
     originals = {name: _original(tables[name], plan, links, name) for name in plan.keys}
     encoded = {name: original.encoded for name, original in originals.items()}
     rules, of_rules = admitted(plan.edit_rules, encoded, links)
-    shifts = _shifts(originals, plan, links, entropy)
-    stepped = {}
-    for number, name in enumerate(plan.keys):
-        seed_of_table, shared = seed_below(entropy, TABLES, number), shifts.get(name, NO_STEPS)
-        with in_table(name):
-            done = after_steps(
-                originals[name], plan.tables[name], seed_of_table, partial(_within, tell, name), shared=shared
-            )
-        stepped[name] = replace(done, typed=isinstance(tables[name], Table) and tables[name].types_from_cells)
-    stepped = _surviving(stepped, links)
+    stepped = _after_steps(tables, originals, plan, links, entropy, tell)
     if of_rules:
         course = stepped[plan.root].course.with_account(f"input {STAGE}", of_rules)
         stepped[plan.root] = replace(stepped[plan.root], course=course)
@@ -146,6 +138,35 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
         rules=rules,
         dropped=dropped,
     )
+
+
+def _after_steps(
+    tables: Mapping[str, Any],
+    originals: Mapping[str, Microdata],
+    plan: LinkedPlan,
+    links: Links,
+    entropy: int,
+    tell: OnProgress,
+) -> dict[str, Stepped]:
+    """The tables after their steps, each without the rows whose rows above went."""
+    shifts = _shifts(originals, plan, links, entropy)
+    stepped: dict[str, Stepped] = {}
+    left: dict[str, Bools] = {}
+    for number, (name, key) in enumerate(plan.keys.items()):
+        seed_of_table, shared = seed_below(entropy, TABLES, number), shifts.get(name, NO_STEPS)
+        present = None if key.parent is None else left[key.parent][links.above[name]]
+        with in_table(name):
+            done = after_steps(
+                originals[name],
+                plan.tables[name],
+                seed_of_table,
+                partial(_within, tell, name),
+                shared=shared,
+                present=present,
+            )
+            left[name] = _left(done, links.sizes[name])
+        stepped[name] = replace(done, typed=isinstance(tables[name], Table) and tables[name].types_from_cells)
+    return stepped
 
 
 @contextmanager
@@ -219,16 +240,14 @@ def _shifted(
     return StepResult(records=moved, masked=columns, facts={**settings_of(step.method), **facts})
 
 
-def _surviving(stepped: Mapping[str, Stepped], links: Links) -> dict[str, Stepped]:
-    """The tables without rows whose rows above went."""
-    kept = {}
-    for name, done in stepped.items():
-        rows = done.course.records.rows
-        if len(np.unique(rows)) < len(rows):
-            raise DataError(f"Table '{name}': a step makes several rows of one, which cannot be linked. Leave it out.")
-        kept[name] = np.zeros(links.sizes[name], dtype=bool)
-        kept[name][rows] = True
-    return _only(stepped, links.surviving(kept))
+def _left(done: Stepped, n: int) -> Bools:
+    """Shape (n,); True for the rows of a table that are left after its steps."""
+    rows = done.course.records.rows
+    if len(np.unique(rows)) < len(rows):
+        raise DataError("a step makes several rows of one, which cannot be linked. Leave it out.")
+    left = np.zeros(n, dtype=bool)
+    left[rows] = True
+    return left
 
 
 def _only(stepped: Mapping[str, Stepped], kept: Mapping[str, Bools]) -> dict[str, Stepped]:
