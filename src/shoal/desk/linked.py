@@ -114,7 +114,7 @@ def file_of(folder: Path, name: str, file: str | None) -> Path:
 def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]]) -> LinkedRelease:
     """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
     over = [over.verdict for over in done.over_tables]
-    shared = (*over, *done.over_rows(), linked_verdict(done.links))
+    shared = (*over, *done.bounded, *done.over_rows(), linked_verdict(done.links))
     own = {name: tuple(outcome.verdicts()) for name, outcome in done.tables.items()}
     verdicts = (*shared, *(of_table(name, verdict) for name, some in own.items() for verdict in some))
     if not all(verdict.holds for verdict in verdicts):
@@ -138,7 +138,8 @@ def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, 
         )
         releases[name] = replace(release, account=account)
     cautions = tuple(_cautions(done.plan, {name: outcome.pair for name, outcome in done.tables.items()}))
-    return _together(done, releases, Evidence(verdicts=verdicts, findings=(), of_records=cautions), rules)
+    evidence = Evidence(verdicts=verdicts, findings=tuple(done.findings()), of_records=cautions)
+    return _together(done, releases, evidence, rules)
 
 
 def _public_rules(done: LinkedOutcome) -> dict[str, str]:
@@ -173,7 +174,7 @@ def _together(
         evidence=evidence,
         account=account,
         record=record,
-        requirements=(*plan.requirements, *each),
+        requirements=(*plan.requirements, *plan.bounds, *each),
         publisher=publish_linked,
         describe=private_evidence,
         tables=releases,

@@ -20,15 +20,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from shoal.judges.base import Measure
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.context import CONTEXTS, ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
+from shoal.plan.linked_measures import check_bound, read_measures
 from shoal.plan.linked_rules import read_rules
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
 from shoal.plan.named import read_requirement
 from shoal.plan.sections import EditRules, Output
 from shoal.privacy.base import PrivacyModel
+from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
 from shoal.table.links import Key, Keys, chain, root_of
@@ -43,7 +46,7 @@ OF_TABLE = ("columns", "steps", "requirements", "measures", "constraints", "publ
 FOR_ALL = ("release", "output", "for")
 """Sections that hold for every table."""
 
-OF_TABLES = ("tables", "requirements", "constraints", "suppress_persons", "release_keys", *FOR_ALL)
+OF_TABLES = ("tables", "requirements", "measures", "constraints", "suppress_persons", "release_keys", *FOR_ALL)
 """Sections of a plan for several tables."""
 
 NAME = re.compile(r"[^\W_][\w-]*")
@@ -68,6 +71,10 @@ class LinkedPlan:
         Names of files, of the tables for which the plan names one.
     requirements
         Requirements on persons over all tables.
+    bounds
+        Bounds on figures over all tables.
+    measures
+        Measures to take over all tables.
     edit_rules
         Rules over several rows, of one table or several, that the release must obey (`shoal.constraints.of_rows`).
     suppress_persons
@@ -82,6 +89,8 @@ class LinkedPlan:
     keys: Keys
     files: Mapping[str, str] = field(default_factory=dict)
     requirements: tuple[UnitModel, ...] = ()
+    bounds: tuple[Gate, ...] = ()
+    measures: tuple[Measure, ...] = ()
     edit_rules: EditRules = field(default_factory=EditRules)
     suppress_persons: float = 0.0
     release_keys: bool = True
@@ -125,13 +134,14 @@ class LinkedPlan:
         root = of_tables[self.root]
         sections = {
             "tables": {name: self._of_table(name, content) for name, content in of_tables.items()},
-            "requirements": [_keyed(model) for model in self.requirements],
+            "requirements": [_keyed(model) for model in (*self.requirements, *self.bounds)],
+            "measures": [_keyed(measure) for measure in self.measures],
             "constraints": {"rules": list(rules), "broken_rules": self.edit_rules.broken_rules} if rules else {},
             "suppress_persons": self.suppress_persons,
             "release_keys": self.release_keys,
             **{name: root[name] for name in FOR_ALL if name in root},
         }
-        unsaid = {"requirements": [], "constraints": {}, "suppress_persons": 0.0, "release_keys": True}
+        unsaid = {"requirements": [], "measures": [], "constraints": {}, "suppress_persons": 0.0, "release_keys": True}
         return {name: content for name, content in sections.items() if content != unsaid.get(name)}
 
     def as_yaml(self) -> str:
@@ -176,6 +186,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         raise PlanError(in_words(mistakes, sections, source), mistakes)
     try:
         required = tuple(_requirements(sections))
+        measures = tuple(read_measures(sections.get("measures")))
     except InputError as error:
         raise PlanError(in_words(error.mistakes, sections, source), error.mistakes) from None
     released = sections.get("release_keys") is not False
@@ -190,7 +201,9 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         tables=tables,
         keys=keys,
         files=files,
-        requirements=required,
+        requirements=tuple(model for model in required if isinstance(model, UnitModel)),
+        bounds=tuple(model for model in required if isinstance(model, Gate)),
+        measures=measures,
         edit_rules=rules,
         suppress_persons=float(sections.get("suppress_persons") or 0.0),
         release_keys=released,
@@ -273,7 +286,7 @@ def _ordered(tables: Mapping[str, Any], root: str, mistakes: list[Mistake]) -> d
     return keys
 
 
-def _requirements(sections: Mapping[str, Any]) -> Iterator[UnitModel]:
+def _requirements(sections: Mapping[str, Any]) -> Iterator[UnitModel | Gate]:
     """The requirements on persons. Raises PlanError naming the place of a mistake."""
     context, named = sections.get("for"), set()
     if context is not None and context not in list(CONTEXTS):
@@ -296,11 +309,13 @@ def _mistake(place: tuple[str | int, ...], sentence: str) -> PlanError:
     return PlanError(sentence, [(place, sentence)])
 
 
-def _of_persons(model: PrivacyModel) -> UnitModel:
-    """The requirement on persons over several tables. Raises PlanError if it is none."""
+def _of_persons(model: PrivacyModel) -> UnitModel | Gate:
+    """The requirement on persons over several tables, or bound on a figure. Raises PlanError if it is none."""
+    if isinstance(model, Gate):
+        return check_bound(model)
     if not isinstance(model, UnitModel) or model.unit not in (None, *UNITS):
         raise PlanError(
-            f"{getattr(model, 'method_name', 'this bound')} is judged table by table. State it below a table; over "
+            f"{model.method_name} is judged table by table. State it below a table; over "
             f"persons in all tables there are k-anonymity, l-diversity, t-closeness and average-risk."
         )
     if sentence := _too_special(model):
@@ -342,7 +357,9 @@ def _check_shifts(tables: Mapping[str, Plan]) -> None:
         raise PlanError(DIFFERENT_SHIFTS, [(("tables",), DIFFERENT_SHIFTS)])
 
 
-def _keyed(model: UnitModel) -> Spec:
+def _keyed(model: PrivacyModel | Measure) -> Spec:
+    if isinstance(model, Gate):
+        return {**_keyed(model.measure), **model.as_mapping()}
     spec = spec_of(model)
     return {
         model.method_kind: spec.pop("method"),

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic.json_schema import JsonSchemaValue
 
 from shoal.plan.linked import FOR_ALL, NAME, OF_TABLE
+from shoal.plan.linked_measures import KINDS, measures_over_tables
 from shoal.plan.model import Plan
 from shoal.privacy.of_units import UnitModel
 from shoal.vocabulary.registry import registered
@@ -38,6 +39,7 @@ def _several(one: JsonSchemaValue) -> JsonSchemaValue:
     properties = {
         "tables": {"type": "object", "minProperties": 1, "propertyNames": names, "additionalProperties": tables},
         "requirements": {"type": "array", "items": _of_persons(one)},
+        "measures": {"type": "array", "items": {"anyOf": _measures(one, "measures")}},
         "constraints": one["properties"]["constraints"],
         "suppress_persons": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
         "release_keys": {"type": "boolean", "default": True},
@@ -54,12 +56,24 @@ def _table(one: JsonSchemaValue) -> JsonSchemaValue:
 
 def _of_persons(one: JsonSchemaValue) -> JsonSchemaValue:
     """The requirements that are judged over all tables, as a plan for one table describes them."""
-    described = one["properties"]["requirements"]["items"]["anyOf"]
-    models = next(
-        of["discriminator"] for of in described if of.get("discriminator", {}).get("propertyName") == "privacy"
-    )
+    named = _named(one, "requirements", "privacy")
     names = [entry.name for entry in registered("privacy") if issubclass(entry.cls, UnitModel)]
-    return {"anyOf": [*({"$ref": models["mapping"][name]} for name in names), {"enum": names}]}
+    models = [{"$ref": named[name]} for name in names]
+    return {"anyOf": [*models, {"enum": names}, *_measures(one, "requirements")]}
+
+
+def _measures(one: JsonSchemaValue, section: str) -> list[JsonSchemaValue]:
+    """The measures that are taken over all tables, as a section of a plan for one table describes them."""
+    named = {name: ref for kind in KINDS for name, ref in _named(one, section, kind).items()}
+    return [{"$ref": named[name]} for name in measures_over_tables()]
+
+
+def _named(one: JsonSchemaValue, section: str, kind: str) -> dict[str, str]:
+    """Where the methods of a kind are described that a section may hold, by name."""
+    described = one["properties"][section]["items"]["anyOf"]
+    chosen = (of["discriminator"] for of in described if of.get("discriminator", {}).get("propertyName") == kind)
+    mapping: dict[str, str] = next(chosen)["mapping"]
+    return mapping
 
 
 def _closed(title: str, properties: dict[str, Any], *required: str) -> JsonSchemaValue:

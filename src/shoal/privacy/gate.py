@@ -109,7 +109,7 @@ class Gate(PrivacyModel):
         return first.achieved > second.achieved if self.at_most is not None else first.achieved < second.achieved
 
     def judge(self, pair: TablePair) -> Verdict:
-        verdict = self._verdict(self.measure.finding_on(pair, np.random.default_rng(0)))
+        verdict = self.of_finding(self.measure.finding_on(pair, np.random.default_rng(0)))
         if pair.missing == "equal" or getattr(self.measure, "missing", "equal") is not None:
             return verdict
         return replace(verdict, requirement=f"{verdict.requirement}, {MEANING[pair.missing]}")
@@ -119,9 +119,10 @@ class Gate(PrivacyModel):
             finding = self.measure.on_counts(counts, self.at_most)
         except NoFigure as reason:
             finding = self.measure.without(str(reason))
-        return None if finding is None else self._verdict(finding)
+        return None if finding is None else self.of_finding(finding)
 
-    def _verdict(self, finding: Finding) -> Verdict:
+    def of_finding(self, finding: Finding) -> Verdict:
+        """The verdict on a figure of the measure."""
         (word, bound), end = *self.as_mapping().items(), self._end(finding)
         holds = end is not None and (end <= bound if self.at_most is not None else end >= bound)
         influence = finding.influence if finding.influence == 0 else None

@@ -36,6 +36,7 @@ from shoal.release.value import Account, Release, WholeRelease
 from shoal.report.became import counts_kept
 from shoal.report.evidence import EvidenceFile, TableOfSeveral
 from shoal.run.linked import links_of
+from shoal.run.over_measures import bounded_over_tables
 from shoal.run.over_rows import as_known, checked
 from shoal.run.over_tables import NO_LAWS, judged_over_tables
 from shoal.table.files.atomic import atomic_directory
@@ -244,15 +245,22 @@ def _prove_files(release: LinkedRelease, read: Mapping[str, tuple[Table, TablePa
     """Prove the requirements over all tables on the files, joined by their own keys where they have these."""
     tables = {name: table for name, (table, _) in read.items()}
     links = links_of(tables, release.plan) if release.plan.release_keys else release.links
-    require(over_released({name: pair for name, (_, pair) in read.items()}, links, release.plan))
+    require(over_released({name: pair for name, (_, pair) in read.items()}, links, release.plan, everything=False))
 
 
-def over_released(pairs: Mapping[str, TablePair], links: Links, plan: LinkedPlan) -> list[Verdict]:
-    """Verdicts on the requirements and the rules over released tables."""
+def over_released(
+    pairs: Mapping[str, TablePair], links: Links, plan: LinkedPlan, *, everything: bool = True
+) -> list[Verdict]:
+    """Verdicts on the requirements and the rules over released tables.
+
+    `everything`: False to leave out bounds on figures that need the original.
+    """
     rules = RulesOverRows(rules=plan.edit_rules.rules, numbers={})
     written = {name: pair.released for name, pair in pairs.items()}
     filled = {name: pair.closure.records for name, pair in pairs.items()}
     some = any(pair.closure.filled for pair in pairs.values())
-    stages = [Joined.of(tables, links) for tables in as_known(rules, written, filled if some else None, links)]
-    over = judged_over_tables(plan.requirements, [(stage, NO_LAWS) for stage in stages])
-    return [*(one.verdict for one in over), *checked(rules, written, links)]
+    known = as_known(rules, written, filled if some else None, links)
+    stages = [(Joined.of(tables, links), NO_LAWS) for tables in known]
+    over = [judged.verdict for judged in judged_over_tables(plan.requirements, stages)]
+    bounds = [gate for gate in plan.bounds if everything or gate.measure.over_tables == "persons"]
+    return [*over, *bounded_over_tables(bounds, stages, None), *checked(rules, written, links)]

@@ -17,7 +17,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from shoal.constraints.over_rows import RulesOverRows
-from shoal.judges.evidence import Verdict
+from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.joined import Joined
 from shoal.kernels.arrays import Bools, Floats, Longs, ints
 from shoal.kernels.draws import keyed_generator, seed_below
@@ -26,10 +26,12 @@ from shoal.plan.linked import LinkedPlan
 from shoal.plan.steps import Step, settings_of
 from shoal.run.carry_out import NO_STEPS, Outcome, Stepped, after_steps, check_seed, microdata
 from shoal.run.course import Course
+from shoal.run.over_measures import bounded_over_tables, found_over_tables
 from shoal.run.over_rows import STAGE, admitted, as_known, checked, obeying
 from shoal.run.over_tables import OverTables, judged_over_tables
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
+from shoal.table.laws import Laws
 from shoal.table.links import Links, key_columns
 from shoal.table.microdata import Microdata, eager
 from shoal.table.records import Records
@@ -76,8 +78,23 @@ class LinkedOutcome:
     @cached_property
     def over_tables(self) -> list[OverTables]:
         """Verdicts on the requirements over persons."""
+        return judged_over_tables(self.plan.requirements, self._stages)
+
+    @property
+    def bounded(self) -> list[Verdict]:
+        """Verdicts on bounds on figures over all tables."""
+        return bounded_over_tables(self.plan.bounds, self._stages, self.before) if self.plan.bounds else []
+
+    def findings(self) -> list[Finding]:
+        """Figures of the measures over all tables, those that are bounded too."""
+        named = (*self.plan.measures, *(gate.measure for gate in self.plan.bounds))
+        measures = [m for n, m in enumerate(named) if not any(m.same_as(other) for other in named[:n])]
+        return found_over_tables(measures, self._stages[0][0], self.before, self.entropy) if measures else []
+
+    @cached_property
+    def _stages(self) -> list[tuple[Joined, Mapping[str, Laws]]]:
         places = {name: np.arange(len(done.released)) for name, done in self.tables.items()}
-        return _judged(self.plan, self.tables, places, self.original_links, self.before, self.rules)
+        return _stages(self.tables, places, self.original_links, self.before, self.rules)
 
     def over_rows(self) -> list[Verdict]:
         """Verdicts on the rules over rows."""
@@ -283,7 +300,7 @@ def _without_failing(
         places = {
             name: np.flatnonzero(~dropped[links.persons[name][done.released.rows]]) for name, done in finished.items()
         }
-        verdicts = _judged(plan, finished, places, links, before, rules)
+        verdicts = judged_over_tables(plan.requirements, _stages(finished, places, links, before, rules))
         failing = np.logical_or.reduce([over.failing for over in verdicts])
         if not failing.any():
             break
@@ -299,21 +316,16 @@ def _without_failing(
     return _only(stepped, kept), int(dropped.sum())
 
 
-def _judged(
-    plan: LinkedPlan,
-    done: Mapping[str, Outcome],
-    places: Mapping[str, Longs],
-    links: Links,
-    before: Joined,
-    rules: RulesOverRows,
-) -> list[OverTables]:
-    """Verdicts over finished tables, of which only the records at some places are left."""
+def _stages(
+    done: Mapping[str, Outcome], places: Mapping[str, Longs], links: Links, before: Joined, rules: RulesOverRows
+) -> list[tuple[Joined, Mapping[str, Laws]]]:
+    """Finished tables, of which only the records at some places are left, as they are judged."""
     left = links.taken({name: outcome.released.rows[places[name]] for name, outcome in done.items()})
     written = {name: outcome.released.take(places[name]) for name, outcome in done.items()}
     filled = {name: outcome.closure.records.take(places[name]) for name, outcome in done.items()}
     some = any(outcome.closure.filled for outcome in done.values())
     stages = [Joined.of(tables, left) for tables in as_known(rules, written, filled if some else None, left)]
-    return judged_over_tables(plan.requirements, [(joined, before.laws(joined)) for joined in stages])
+    return [(joined, before.laws(joined)) for joined in stages]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
