@@ -112,7 +112,7 @@ def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
             raise PlanError(
                 f"{step.name} promises for whole records, which other private noise does not. Let it be the only one."
             )
-        if plan.constraints:
+        if plan.edit_rules.rules:
             raise PlanError(
                 f"{step.name}: whether the records keep the plan's rules is looked at before, and nobody accounts for "
                 f"what that tells. Take the constraints out."
