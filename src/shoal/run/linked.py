@@ -26,7 +26,7 @@ from shoal.plan.linked import LinkedPlan
 from shoal.plan.steps import Step, settings_of
 from shoal.run.carry_out import NO_STEPS, Outcome, Stepped, after_steps, check_seed, microdata
 from shoal.run.course import Course
-from shoal.run.over_measures import bounded_over_tables, found_over_tables
+from shoal.run.over_measures import bounded_over_tables, measured_over_tables
 from shoal.run.over_rows import STAGE, admitted, as_known, checked, obeying
 from shoal.run.over_tables import OverTables, judged_over_tables
 from shoal.run.privacy_spent import private_steps
@@ -89,7 +89,7 @@ class LinkedOutcome:
         """Figures of the measures over all tables, those that are bounded too."""
         named = (*self.plan.measures, *(gate.measure for gate in self.plan.bounds))
         measures = [m for n, m in enumerate(named) if not any(m.same_as(other) for other in named[:n])]
-        return found_over_tables(measures, self._stages[0][0], self.before, self.entropy) if measures else []
+        return measured_over_tables(measures, self._stages[0][0], self.before, self.entropy) if measures else []
 
     @cached_property
     def _stages(self) -> list[tuple[Joined, Mapping[str, Laws]]]:
