@@ -30,7 +30,7 @@ from shoal.run.carry_out import NO_STEPS, Outcome, SharedSteps, Stepped, after_s
 from shoal.run.common_steps import after_common_steps
 from shoal.run.course import Course
 from shoal.run.made_up import made_up_tables
-from shoal.run.over_measures import bounded_over_tables, findings_over_tables
+from shoal.run.over_measures import bounded_over_tables, measured_over_tables
 from shoal.run.over_rows import STAGE, admitted, as_known, checked, obeying
 from shoal.run.over_tables import OverTables, judged_over_tables
 from shoal.run.privacy_spent import private_steps
@@ -94,7 +94,7 @@ class LinkedOutcome:
         copied = () if self.plan.synthesis is None else (UniqueExactMatches(),)
         named = (*self.plan.measures, *(gate.measure for gate in self.plan.bounds), *copied)
         measures = [m for n, m in enumerate(named) if not any(m.same_as(other) for other in named[:n])]
-        return findings_over_tables(measures, self._stages[0][0], self.before, self.entropy) if measures else []
+        return measured_over_tables(measures, self._stages[0][0], self.before, self.entropy) if measures else []
 
     @cached_property
     def _stages(self) -> list[tuple[Joined, Mapping[str, Laws]]]:

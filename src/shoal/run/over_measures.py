@@ -26,7 +26,7 @@ from shoal.vocabulary.errors import plural, quoted
 NOT_JOINED = "No released table, joined with all above it, has the columns that it is taken on."
 
 
-def findings_over_tables(
+def measured_over_tables(
     measures: Sequence[Measure], released: Joined, original: Joined | None, entropy: int
 ) -> list[Finding]:
     """Figures of measures over linked tables, each with random numbers of its own."""
