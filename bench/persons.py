@@ -3,8 +3,8 @@
     python bench/persons.py
 
 Half of the tables hold only profiles that many share, the other half a profile a person, so that the figures are of a
-promise that holds and of one that does not. Before that the same over three linked tables: persons, six stays each on average,
-and thirteen drugs; and the time that it takes to make the profiles of five persons or more alike.
+promise that holds and of one that does not. Before that the same over three linked tables: persons, six stays each on
+average, and thirteen drugs; and the time that it takes to make the profiles of five persons or more alike.
 """
 
 import resource
