@@ -26,6 +26,7 @@ from shoal.release import Account, ColumnAccount, SingledOut
 from shoal.release.unchanged import differing, unchanged
 from shoal.report.evidence import ColumnBefore, Reached
 from shoal.run.carry_out import Outcome
+from shoal.run.privacy_spent import private_steps
 from shoal.table.bins import distribution
 from shoal.table.files.json_text import Record
 from shoal.table.records import MissingCells, Records
@@ -231,11 +232,12 @@ def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:
 def _bought_everywhere(done: Outcome) -> bool:
     """True if differential privacy was spent on every released column: a guarantee without a requirement.
 
-    It has no bearing on which cells are missing, so none may be.
+    Noise on cells has no bearing on which of them are missing, so none may be; a promise for whole records has.
     """
+    whole = all(step.method.whole_records for step in private_steps(done.plan))
     bought = {name for account in done.accounts for loss in losses(account.facts) for name in loss.columns}
     names = done.released.names()
-    return set(names) <= bought and done.before.complete_in(names)
+    return set(names) <= bought and (whole or done.before.complete_in(names))
 
 
 def counted_column(
