@@ -25,6 +25,12 @@ RIDGE = 1e-6
 them finite where the tables can be told apart without error."""
 
 
+MOST_CELLS = 10_000_000
+MOST_WORK = 1_500_000_000
+"""Most records times features, and records times the square of features, up to which products of categorical columns
+are features: 80 MB in memory, and some seconds."""
+
+
 @method("propensity", title="Propensity score utility", source="Woo, Reiter, Oganian & Karr (2009)")
 class Propensity(UtilityMeasure):
     """U_p = 1/N sum (p_i - 1/2)^2 over the stacked original and released records, N of them.
@@ -47,7 +53,8 @@ class Propensity(UtilityMeasure):
         tell is found by shuffling which record is released.
     order
         Highest degree of the logistic model's products of continuous columns. From order 2 on also products of
-        continuous and categorical columns, and of two categorical ones.
+        continuous and categorical columns, and of two categorical ones: where these would make the model too large,
+        those of the fewest features alone, and the facts count the pairs that are left out.
     powers
         Whether products may repeat a column (squares, cubes).
     scale
@@ -105,7 +112,12 @@ class Propensity(UtilityMeasure):
         return self._finding(
             spread,
             len(group),
-            {"coefficients": q, "an independent sample": sampled, "synthesis from the true model": drawn},
+            {
+                "coefficients": q,
+                **tables.left_out(self.order, self.powers),
+                "an independent sample": sampled,
+                "synthesis from the true model": drawn,
+            },
             sampled,
         )
 
@@ -214,22 +226,51 @@ class _Stack:
     def features(self, order: int, powers: bool) -> Floats | None:
         """Shape (N, q'); 1, products up to the order; None where there would be more features than records."""
         n, d = self.numbers.shape
-        pick = combinations_with_replacement if powers else combinations
-        products = [term for degree in range(2, order + 1) for term in pick(range(d), degree)]
-        wide = self.indicators.shape[1]
-        pairs = list(combinations(self.blocks, 2)) if order > 1 else []
-        crossed = sum(a.shape[1] * b.shape[1] for a, b in pairs) + (d * wide if order > 1 else 0)
-        if 1 + d + wide + len(products) + crossed > n:
+        products = self._products(order, powers)
+        if 1 + d + self.indicators.shape[1] + len(products) > n:
             return None
         x = self.numbers - self.numbers.mean(axis=0) if d else self.numbers
         norms = np.abs(x).max(axis=0, initial=0.0)
         x = x / np.where(norms > 0, norms, 1.0)
         parts = [np.ones((n, 1)), x, self.indicators]
         parts += [np.prod(x[:, list(term)], axis=1)[:, None] for term in products]
-        if order > 1:
-            parts += [x[:, j : j + 1] * self.indicators for j in range(d)]
-            parts += [(a[:, :, None] * b[:, None, :]).reshape(n, -1) for a, b in pairs]
+        sides = [*(x[:, j : j + 1] for j in range(d)), *self.blocks]
+        kept = self._crossed(order, powers)
+        parts += [(sides[a][:, :, None] * sides[b][:, None, :]).reshape(n, -1) for a, b in kept]
         return np.hstack(parts)
+
+    def left_out(self, order: int, powers: bool) -> dict[str, int]:
+        """The number of pairs of columns whose products are no features, if there are any."""
+        count = len(self._pairs(order)) - len(self._crossed(order, powers))
+        return {"pairs of columns left out": count} if count else {}
+
+    def _products(self, order: int, powers: bool) -> list[tuple[int, ...]]:
+        pick = combinations_with_replacement if powers else combinations
+        return [term for degree in range(2, order + 1) for term in pick(range(self.numbers.shape[1]), degree)]
+
+    def _pairs(self, order: int) -> list[tuple[int, int]]:
+        """Pairs of columns, numbers before blocks of indicators, at least one of which is categorical."""
+        d = self.numbers.shape[1]
+        sides = range(d + len(self.blocks))
+        return [(a, b) for a, b in combinations(sides, 2) if b >= d] if order > 1 else []
+
+    def _crossed(self, order: int, powers: bool) -> list[tuple[int, int]]:
+        """The pairs whose products are features: those of the fewest features first, as long as there is room."""
+        n, d = self.numbers.shape
+        widths = [1] * d + [block.shape[1] for block in self.blocks]
+        room = (
+            min(n // 2, MOST_CELLS // n, math.isqrt(MOST_WORK // n))
+            - 1
+            - sum(widths)
+            - len(self._products(order, powers))
+        )
+        pairs, kept = self._pairs(order), []
+        for a, b in sorted(pairs, key=lambda pair: widths[pair[0]] * widths[pair[1]]):
+            room -= widths[a] * widths[b]
+            if room < 0:
+                break
+            kept.append((a, b))
+        return [pair for pair in pairs if pair in kept]
 
 
 def independent(features: Floats) -> Floats:
