@@ -121,7 +121,7 @@ def account_of(which: str, records: Records) -> Callable[[], Any]:
     step = {"partition": "mdav", "k": 5} if numbers else {"mask": "suppress", "k": 5}
     missing = {} if numbers else {"missing": "wildcard"}
     columns = {v.name: v.role if v.continuous else {"role": v.role, "level": "nominal"} for v in records.variables}
-    plan = Plan.model_validate(
+    plan = Plan.of(
         {"columns": columns, "steps": [step], "requirements": [{"privacy": "k-anonymity", "k": 5, **missing}]}
     )
     frame = pl.DataFrame({v.name: v.values for v in records.variables})

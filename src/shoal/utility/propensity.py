@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from shoal.judges.prelude import Finding, Floats, Generator, Longs, Records, TablePair, Variable
+from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, Records, TablePair, Variable
 from shoal.kernels import linear
 from shoal.kernels.draws import drawn_rows
 from shoal.kernels.logit import multinomial_logit
@@ -198,7 +198,7 @@ class _Stack:
     """Both tables, one above the other, as columns of numbers and blocks of indicators."""
 
     numbers: Floats
-    blocks: tuple[Floats, ...]
+    blocks: tuple[Bools, ...]
 
     @classmethod
     def of(cls, before: Records, after: Records, names: tuple[str, ...], scale: str) -> "_Stack":
@@ -212,11 +212,11 @@ class _Stack:
                 values = np.where(missing, np.nanmedian(values) if not missing.all() else 0.0, values)
                 numbers.append(_scaled(values, scale, len(before)))
                 if missing.any():
-                    blocks.append(missing[:, None].astype(np.float64))
+                    blocks.append(missing[:, None])
             else:
                 codes = _codes(first, second)
                 present = np.unique(codes)[1:]
-                blocks.append((codes[:, None] == present).astype(np.float64))
+                blocks.append(codes[:, None] == present)
         return cls(numbers=np.column_stack(numbers) if numbers else np.empty((n, 0)), blocks=tuple(blocks))
 
     @property
@@ -279,12 +279,15 @@ def independent(features: Floats) -> Floats:
     rest = features[:, 1:] - features[:, 1:].mean(axis=0)
     norms = np.sqrt((rest**2).sum(axis=0))
     original = np.sqrt((features[:, 1:] ** 2).sum(axis=0))
-    rest = rest[:, norms > COLLINEAR * original] / norms[norms > COLLINEAR * original]
+    rest = rest[:, norms > COLLINEAR * original]
+    rest /= norms[norms > COLLINEAR * original]
     if not rest.shape[1]:
         return np.ones((n, 1))
     r, order = linear.pivoted(triangular(rest[None])[0])
     rank = int((np.abs(np.diag(r)) > COLLINEAR).sum())  # they fall, so the first ones are kept
-    q = times(rest[None, :, order[:rank]], linear.inverse(r[:rank, :rank])[None])
+    rest = rest[:, order[:rank]]  # the other columns need no memory any more
+    q = times(rest[None], linear.inverse(r[:rank, :rank])[None])
+    del rest
     q = orthonormal(q, np.ones((1, rank), dtype=bool))[0]
     return np.hstack([np.ones((n, 1)), q * np.sqrt(n)])
 
