@@ -14,6 +14,7 @@ from shoal.table.hierarchy import Hierarchy
 from shoal.table.partition import Partition
 from shoal.table.records import Records
 from shoal.table.variable import Variable
+from shoal.vocabulary.errors import ShoalError
 from shoal.vocabulary.registry import build
 
 SIX = (2, 5, 8, 20, 40, 60)
@@ -39,7 +40,7 @@ def variables(
     others: int = 0,
     hierarchies: bool = False,
 ) -> list[Variable]:
-    """Correlated numbers with two decimals, nominal columns with skewed shares, and confidential ones that depend on them."""
+    """Correlated numbers with two decimals, skewed nominal columns, and confidential ones that depend on the first."""
     rng = np.random.default_rng(1)
     mixing = rng.normal(size=(numbers, numbers)) + 2 * np.eye(numbers)
     x = np.round(rng.normal(size=(n, numbers)) @ mixing, 2) if numbers else np.empty((n, 0))
@@ -192,5 +193,38 @@ WIDE: dict[str, dict[str, Any]] = {
 ROWS = _rows()
 
 
-def GRID() -> dict[str, dict[str, dict[int, dict[str, Any]]]]:
-    return {}
+AXES: dict[str, tuple[int, ...]] = {
+    "records": (1_000, 4_000, 16_000, 64_000),
+    "categories": (4, 40, 400, 4_000),
+    "columns": (4, 16, 64),
+    "k": (3, 30, 300),
+}
+"""Sizes along which every method is measured; beside them tables have 4 000 records, 4 columns and 8 categories."""
+
+KINDS_OF_TABLES = ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))
+"""Shares of numbers and of nominal columns, tried one after the other until a method takes the table."""
+
+
+def along(entry: Entry, axis: str, size: int, shares: tuple[float, float]) -> dict[str, Any]:
+    """The call of a method at one size of an axis."""
+    at = {"records": 4_000, "categories": 8, "columns": 4, "k": None} | {axis: size}
+    numbers, nominals = (round(share * at["columns"]) for share in shares)
+    parameters = dict(entry.example) | ({"k": at["k"]} if at["k"] else {})
+    return case(entry.kind, entry.name, at["records"], numbers, (at["categories"],) * nominals, **parameters, secret=5)
+
+
+def table_for(entry: Entry) -> tuple[float, float]:
+    """The first kind of table that a method takes; raises what the last one raised if it takes none."""
+    for shares in KINDS_OF_TABLES:
+        try:
+            if getattr(call_of(along(entry, "records", 200, shares))(), "value", 0) is not None:
+                return shares
+        except (ShoalError, ImportError):
+            continue
+    raise SystemExit("takes none of the tables")
+
+
+def measured_axes(entry: Entry, shares: tuple[float, float]) -> list[str]:
+    """The axes along which a method can grow on such a table."""
+    has_k = entry.kind == "partition" and "k" in entry.parameters
+    return ["records", "columns", *(["categories"] if shares[1] else []), *(["k"] if has_k else [])]
