@@ -4,7 +4,7 @@
     python bench/growth.py rows --only "800 categories"
     python bench/growth.py grid                          # every method of the registry along four axes, half an hour
     python bench/growth.py grid --only mdav --write bench/growth.json
-    python bench/growth.py check                         # exponents of bench/growth.json beyond what `scales` lets expect
+    python bench/growth.py check                         # exponents beyond what `scales` lets expect
 
 Each case, and each axis of a method, has a process of its own with one thread, at most --seconds of CPU (of a single
 call on an axis a quarter) and --memory GB. Figures are CPU seconds of the call alone, and the memory it added. An

@@ -15,7 +15,7 @@ from shoal.table.partition import Partition
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import ShoalError
-from shoal.vocabulary.registry import build
+from shoal.vocabulary.registry import Entry, build
 
 SIX = (2, 5, 8, 20, 40, 60)
 """Categories of six nominal columns, 135 together."""

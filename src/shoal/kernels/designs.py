@@ -23,11 +23,11 @@ class Design:
 
     def times(self, small: Floats) -> Floats:
         """X S, shape (n, K), of S (p, K)."""
-        return times(self.x[None], small[None])[0]
+        return np.asarray(times(self.x[None], small[None])[0])
 
     def cross(self, other: Floats) -> Floats:
         """X' Y, shape (p, K), of Y (n, K)."""
-        return cross(self.x[None], other[None])[0]
+        return np.asarray(cross(self.x[None], other[None])[0])
 
     def square(self, weight: Floats) -> Floats:
         """X' diag(w) X, shape (p, p), of w (n,)."""

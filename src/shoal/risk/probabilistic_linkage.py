@@ -11,7 +11,7 @@ from shoal.kernels import linear
 from shoal.kernels.arrays import floats, ints
 from shoal.kernels.draws import drawn_rows
 from shoal.kernels.elementary import exp, log, log1p, log_of_sum
-from shoal.kernels.risk.agreements import agreement_counts, agreement_links
+from shoal.kernels.risk.agreements import Pairs
 from shoal.risk.base import RiskMeasure
 from shoal.risk.text_similarity import jaro_winkler
 from shoal.table.standardisation import deviation
@@ -85,11 +85,11 @@ class ProbabilisticLinkage(RiskMeasure):
         rows = drawn_rows(rng, len(released), self.sample or max(100, PAIRS // len(original)))
         agree = [_Agreement(original[n], released[n], place, rows, self.tolerance, self.similarity) for n in names]
         pairs = _pairs(agree, len(original), len(rows))
-        counts = agreement_counts(*pairs)
+        counts = pairs.counts()
         learned = estimate(counts, len(names), len(original))
         true = _true_probabilities(counts, np.column_stack([a.own(place[rows]) for a in agree]))
         ranks = ints(np.vstack([_ranks(weights(*learned)), _ranks(weights(*true))]))
-        attacks = dict(zip(("by EM", "with true probabilities"), agreement_links(*pairs, ranks, place[rows])))
+        attacks = dict(zip(("by EM", "with true probabilities"), pairs.links(ranks, place[rows])))
         chances = max(attacks.values(), key=lambda attack: float(attack.sum()))
         hits, trials = float(chances.sum()), len(rows)
         return self.finding(
@@ -160,22 +160,20 @@ def _alike(a: Any, b: Any, similarity: float) -> bool:
     return bool(a == b or str(a) == str(b))
 
 
-def _pairs(agree: list[_Agreement], n: int, m: int) -> Any:
-    """What the kernels take of the columns: those of codes, those of numbers, and the bit of each."""
-    coded = [j for j, column in enumerate(agree) if column.alike is not None]
-    numbers = [j for j in range(len(agree)) if j not in coded]
-    tables = [agree[j].alike for j in coded]
-    last = [(table.shape[1] - 1, table.shape[0] - 1) for table in tables if table is not None]
-    x = [np.where(agree[j].x < 0, end, agree[j].x) for j, (end, _) in zip(coded, last)]
-    y = [np.where(agree[j].y < 0, end, agree[j].y) for j, (_, end) in zip(coded, last)]
-    return (
-        ints(np.reshape(x, (len(coded), n))),
-        ints(np.reshape(y, (len(coded), m))),
-        tables,
-        floats(np.reshape([agree[j].x for j in numbers], (len(numbers), n))),
-        floats(np.reshape([agree[j].y for j in numbers], (len(numbers), m))),
-        floats([agree[j].reach for j in numbers]),
-        ints([*coded, *numbers]),
+def _pairs(agree: list[_Agreement], n: int, m: int) -> Pairs:
+    """All pairs of n originals and m released records; the bit of a column is its place."""
+    coded = [(j, column, column.alike) for j, column in enumerate(agree) if column.alike is not None]
+    numbers = [(j, column) for j, column in enumerate(agree) if column.alike is None]
+    x = [np.where(column.x < 0, table.shape[1] - 1, column.x) for _, column, table in coded]
+    y = [np.where(column.y < 0, table.shape[0] - 1, column.y) for _, column, table in coded]
+    return Pairs(
+        x=ints(np.reshape(x, (len(coded), n))),
+        y=ints(np.reshape(y, (len(coded), m))),
+        tables=[table for _, _, table in coded],
+        x_numbers=floats(np.reshape([column.x for _, column in numbers], (len(numbers), n))),
+        y_numbers=floats(np.reshape([column.y for _, column in numbers], (len(numbers), m))),
+        reach=floats([column.reach for _, column in numbers]),
+        bits=ints([j for j, *_ in (*coded, *numbers)]),
     )
 
 
