@@ -28,8 +28,8 @@ from growth_cases import AXES, ROWS, along, call_of, measured_axes, table_for
 from shoal.vocabulary.registry import entry, registered
 
 THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "POLARS_MAX", "POLARS")}
-TOLD = 0.03
-"""Seconds from which on two sizes tell an exponent."""
+LEAST_SECONDS = 0.03
+"""CPU seconds from which on two sizes tell an exponent."""
 
 LINEAR = 1.5
 """Largest exponent in the records of what works row by row, by sorting, or by classes: n log n, and caches."""
@@ -96,7 +96,7 @@ def rows(only: str, seconds: int, memory: float) -> None:
 
 def exponent(points: list[list[float]]) -> float | None:
     """Slope of log seconds over log size between the two largest sizes."""
-    if len(points) < 2 or points[-2][1] < TOLD:
+    if len(points) < 2 or points[-2][1] < LEAST_SECONDS:
         return None
     (a, s, _), (b, t, _) = points[-2:]
     return round(math.log(t / s) / math.log(b / a), 2)
@@ -104,7 +104,7 @@ def exponent(points: list[list[float]]) -> float | None:
 
 def grid(only: str, seconds: int, memory: float, write: Path | None) -> None:
     """Every method along each axis until a size takes long."""
-    found: dict[str, Any] = json.loads(write.read_text()) if write and write.is_file() else {}
+    figures_of: dict[str, Any] = json.loads(write.read_text()) if write and write.is_file() else {}
     for method in registered():
         name = f"{method.kind} {method.name}"
         if only not in name:
@@ -118,24 +118,24 @@ def grid(only: str, seconds: int, memory: float, write: Path | None) -> None:
             elif axis == "records":
                 axes[axis] = {"points": [], "exponent": None, "ended": why}
                 break
-        found[name] = axes
+        figures_of[name] = axes
         print(
             name,
             {axis: (along["exponent"], along["points"][-1:], along["ended"]) for axis, along in axes.items()},
             flush=True,
         )
         if write:
-            write.write_text(json.dumps(found, indent=1) + "\n")
+            write.write_text(json.dumps(figures_of, indent=1) + "\n")
 
 
 def check(written: Path) -> None:
     """Exit with the methods whose cost grows faster in the records than the way in which they work lets expect."""
-    found = json.loads(written.read_text())
+    figures_of = json.loads(written.read_text())
     steep = [
         f"{method.kind} {method.name}: exponent {slope}, though it works {method.cls.scales}"
         for method in registered()
         if method.cls.scales in LINEAR_WAYS
-        and (slope := found.get(f"{method.kind} {method.name}", {}).get("records", {}).get("exponent"))
+        and (slope := figures_of.get(f"{method.kind} {method.name}", {}).get("records", {}).get("exponent"))
         and slope > LINEAR
     ]
     if steep:

@@ -21,34 +21,34 @@ class Composition {
  public:
   // `square`: the squared side of the category's column.
   void add(Category c, double weight, double square) {
-    const auto at = std::lower_bound(held_.begin(), held_.end(), c, [](const auto& e, Category b) { return e.first < b; });
-    const double before = at != held_.end() && at->first == c ? at->second : 0.0, now = before + weight;
+    const auto at = std::lower_bound(weights_.begin(), weights_.end(), c, [](const auto& e, Category b) { return e.first < b; });
+    const double before = at != weights_.end() && at->first == c ? at->second : 0.0, now = before + weight;
     squares_ += square * (now * now - before * before);
-    if (at == held_.end() || at->first != c)
-      held_.insert(at, {c, now});
+    if (at == weights_.end() || at->first != c)
+      weights_.insert(at, {c, now});
     else if (now != 0.0)
       at->second = now;
     else
-      held_.erase(at);
+      weights_.erase(at);
   }
 
   double of(Category c) const {
-    const auto at = std::lower_bound(held_.begin(), held_.end(), c, [](const auto& e, Category b) { return e.first < b; });
-    return at != held_.end() && at->first == c ? at->second : 0.0;
+    const auto at = std::lower_bound(weights_.begin(), weights_.end(), c, [](const auto& e, Category b) { return e.first < b; });
+    return at != weights_.end() && at->first == c ? at->second : 0.0;
   }
 
   // Sum over categories of the squared side times the squared weight.
   double squares() const { return squares_; }
 
-  const std::vector<std::pair<Category, double>>& held() const { return held_; }
+  const std::vector<std::pair<Category, double>>& weights() const { return weights_; }
 
   void clear() {
-    held_.clear();
+    weights_.clear();
     squares_ = 0.0;
   }
 
  private:
-  std::vector<std::pair<Category, double>> held_;
+  std::vector<std::pair<Category, double>> weights_;
   double squares_ = 0.0;
 };
 

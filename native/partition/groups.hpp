@@ -109,7 +109,7 @@ class Groups {
     weight_.assign(count, 0.0);
     stale_.assign(count, 0);
     centre_.assign(count * cloud_.width(), 0.0);
-    if (cloud_.coded()) held_.assign(count, {});
+    if (cloud_.coded()) compositions_.assign(count, {});
     free_.clear();
     for (std::size_t i = 0; i < label_.size(); ++i) append(static_cast<Record>(i), label_[i]);
     for (std::size_t g = 0; g < count; ++g) {
@@ -129,17 +129,17 @@ class Groups {
   double to_centre(Record i, Group g) const {
     const double numbers = cloud_.distance(cloud_.row(i), centre(g));
     if (!cloud_.coded()) return numbers;
-    return numbers + cloud_.categories().from(static_cast<std::size_t>(i), held_[static_cast<std::size_t>(g)], mass(g));
+    return numbers + cloud_.categories().from(static_cast<std::size_t>(i), compositions_[static_cast<std::size_t>(g)], mass(g));
   }
 
   // Squared distance of the centres of two groups.
   double apart(Group g, Group h) const {
     const double numbers = cloud_.distance(centre(g), centre(h)), a = mass(g), b = mass(h);
     if (!cloud_.coded()) return numbers;
-    const Composition &one = held_[static_cast<std::size_t>(g)], &other = held_[static_cast<std::size_t>(h)];
+    const Composition &first = compositions_[static_cast<std::size_t>(g)], &second = compositions_[static_cast<std::size_t>(h)];
     double shared = 0.0;
-    for (const auto& [c, weight] : one.held()) shared += cloud_.categories().square_of(c) * weight * other.of(c);
-    return numbers + std::max(one.squares() / (a * a) + other.squares() / (b * b) - 2.0 * shared / (a * b), 0.0);
+    for (const auto& [c, weight] : first.weights()) shared += cloud_.categories().square_of(c) * weight * second.of(c);
+    return numbers + std::max(first.squares() / (a * a) + second.squares() / (b * b) - 2.0 * shared / (a * b), 0.0);
   }
 
   // Change of the loss when `i` leaves its group (never positive).
@@ -202,7 +202,7 @@ class Groups {
       members_.emplace_back();
       weight_.push_back(0.0);
       stale_.push_back(0);
-      if (cloud_.coded()) held_.emplace_back();
+      if (cloud_.coded()) compositions_.emplace_back();
       centre_.resize(centre_.size() + cloud_.width(), 0.0);
     }
     return free_.back();
@@ -262,12 +262,12 @@ class Groups {
     weight_[static_cast<std::size_t>(g)] = total;
     stale_[static_cast<std::size_t>(g)] = 0;
     if (!cloud_.coded()) return;
-    held_[static_cast<std::size_t>(g)].clear();
+    compositions_[static_cast<std::size_t>(g)].clear();
     for (const Record i : list) book(g, i, total > 0 ? cloud_.weight(i) : 1.0);
   }
 
   void book(Group g, Record i, double weight) {
-    if (cloud_.coded()) cloud_.categories().book(static_cast<std::size_t>(i), weight, held_[static_cast<std::size_t>(g)]);
+    if (cloud_.coded()) cloud_.categories().book(static_cast<std::size_t>(i), weight, compositions_[static_cast<std::size_t>(g)]);
   }
 
   // What the weights of a group's categories are shares of.
@@ -305,7 +305,7 @@ class Groups {
   std::vector<double> weight_;
   std::vector<std::uint32_t> stale_;  // updates of a centre since it was last recomputed
   std::vector<double> centre_;
-  std::vector<Composition> held_;  // where the cloud has categories
+  std::vector<Composition> compositions_;  // where the cloud has categories
   std::vector<Group> free_;
 };
 

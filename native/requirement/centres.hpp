@@ -25,7 +25,7 @@ class Centres {
     }
     d_ = numbers_.size();
     centre_.assign(groups.size() * d_, 0.0);
-    held_.resize(coded() ? groups.size() : 0);
+    compositions_.resize(coded() ? groups.size() : 0);
     for (std::size_t g = 0; g < groups.size(); ++g) {
       size_.push_back(static_cast<double>(groups[g].size()));
       for (std::size_t r = 0; r < groups[g].size(); ++r) add(g, static_cast<std::size_t>(groups[g][r]), r);
@@ -36,10 +36,10 @@ class Centres {
   template <class With>
   auto from(std::size_t g, With with) {
     if (!coded()) return with([&](std::size_t h) { return numbers_apart(g, h); });
-    for (const auto& [c, count] : held_[g].held())
+    for (const auto& [c, count] : compositions_[g].weights())
       aimed_[static_cast<std::size_t>(c)] = categories_.square_of(c) * count / size_[g];
     const auto result = with([&](std::size_t h) { return numbers_apart(g, h) + shares_apart(g, h); });
-    for (const auto& [c, count] : held_[g].held()) aimed_[static_cast<std::size_t>(c)] = 0.0;
+    for (const auto& [c, count] : compositions_[g].weights()) aimed_[static_cast<std::size_t>(c)] = 0.0;
     return result;
   }
 
@@ -48,7 +48,7 @@ class Centres {
     const double share = size_[h] / (size_[g] + size_[h]);
     for (std::size_t j = 0; j < d_; ++j) centre_[g * d_ + j] += share * (centre_[h * d_ + j] - centre_[g * d_ + j]);
     if (coded())
-      for (const auto& [c, count] : held_[h].held()) held_[g].add(c, count, categories_.square_of(c));
+      for (const auto& [c, count] : compositions_[h].weights()) compositions_[g].add(c, count, categories_.square_of(c));
     size_[g] += size_[h];
   }
 
@@ -59,10 +59,10 @@ class Centres {
       const auto begin = centre_.begin();
       std::copy_n(begin + static_cast<std::ptrdiff_t>(last * d_), d_, begin + static_cast<std::ptrdiff_t>(h * d_));
       size_[h] = size_[last];
-      if (coded()) held_[h] = std::move(held_[last]);
+      if (coded()) compositions_[h] = std::move(compositions_[last]);
     }
     size_.pop_back();
-    if (coded()) held_.pop_back();
+    if (coded()) compositions_.pop_back();
   }
 
  private:
@@ -71,7 +71,7 @@ class Centres {
   void add(std::size_t g, std::size_t row, std::size_t before) {
     for (std::size_t j = 0; j < d_; ++j)
       centre_[g * d_ + j] += (x_[row * columns_ + numbers_[j]] - centre_[g * d_ + j]) / static_cast<double>(before + 1);
-    if (coded()) categories_.book(row, 1.0, held_[g]);
+    if (coded()) categories_.book(row, 1.0, compositions_[g]);
   }
 
   double numbers_apart(std::size_t g, std::size_t h) const {
@@ -80,8 +80,8 @@ class Centres {
 
   double shares_apart(std::size_t g, std::size_t h) const {
     double shared = 0.0;
-    for (const auto& [c, count] : held_[h].held()) shared += aimed_[static_cast<std::size_t>(c)] * count;
-    const double own = held_[g].squares() / (size_[g] * size_[g]), other = held_[h].squares() / (size_[h] * size_[h]);
+    for (const auto& [c, count] : compositions_[h].weights()) shared += aimed_[static_cast<std::size_t>(c)] * count;
+    const double own = compositions_[g].squares() / (size_[g] * size_[g]), other = compositions_[h].squares() / (size_[h] * size_[h]);
     return std::max(own + other - 2.0 * (shared / size_[h]), 0.0);
   }
 
@@ -90,7 +90,7 @@ class Centres {
   std::vector<std::size_t> numbers_;
   Categories categories_;
   std::vector<double> centre_, size_;
-  std::vector<Composition> held_;
+  std::vector<Composition> compositions_;
   std::vector<double> aimed_;  // by category: its share in the group that distances are asked from, weighted
 };
 

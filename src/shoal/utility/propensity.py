@@ -255,10 +255,10 @@ class _Stack:
         return [(a, b) for a, b in combinations(sides, 2) if b >= d] if order > 1 else []
 
     def _crossed(self, order: int, powers: bool) -> list[tuple[int, int]]:
-        """The pairs whose products are features: those of the fewest features first, as long as there is room."""
+        """The pairs whose products are features: those of the fewest features first, as far as the model may grow."""
         n, d = self.numbers.shape
         widths = [1] * d + [block.shape[1] for block in self.blocks]
-        room = (
+        allowance = (
             min(n // 2, MOST_CELLS // n, math.isqrt(MOST_WORK // n))
             - 1
             - sum(widths)
@@ -266,8 +266,8 @@ class _Stack:
         )
         pairs, kept = self._pairs(order), []
         for a, b in sorted(pairs, key=lambda pair: widths[pair[0]] * widths[pair[1]]):
-            room -= widths[a] * widths[b]
-            if room < 0:
+            allowance -= widths[a] * widths[b]
+            if allowance < 0:
                 break
             kept.append((a, b))
         return [pair for pair in pairs if pair in kept]
