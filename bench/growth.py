@@ -4,12 +4,12 @@
     python bench/growth.py rows --only "800 categories"
     python bench/growth.py grid                          # every method of the registry along four axes, half an hour
     python bench/growth.py grid --only mdav --write bench/growth.json
-    python bench/growth.py check                         # exponents beyond what `scales` lets expect
+    python bench/growth.py check --write bench/growth.json  # exponents beyond what `scales` lets expect
 
 Each case, and each axis of a method, has a process of its own with one thread, at most --seconds of CPU (of a single
 call on an axis a quarter) and --memory GB. Figures are CPU seconds of the call alone, and the memory it added. An
 exponent is the slope between the two largest sizes; it is not told where these take less than a few hundredths of a
-second. docs/reference/scaling.md is made of bench/growth.json by docs/generate.py.
+second. `grid` adds its figures to those of the file.
 """
 
 import argparse
