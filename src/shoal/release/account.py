@@ -8,7 +8,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 import shoal
 from shoal.judges.class_figures import MEANING
@@ -18,6 +17,7 @@ from shoal.judges.in_original_values import before_and_after
 from shoal.judges.odd_values import odd_values
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
+from shoal.kernels.classes import class_sizes
 from shoal.plan import Plan
 from shoal.plan.context import CONTEXTS
 from shoal.plan.publication import public_about, public_rule, public_sections, recorded
@@ -261,18 +261,19 @@ def counted_column(
     return replace(
         column_account(plan, original, released, withheld, place),
         missing=int(released.missing.sum()),
-        distinct=_distinct(released),
-        before=None if before is None else _compared(before, released),
+        distinct=(distinct := _distinct(released)),
+        before=None if before is None else _compared(before, released, distinct),
     )
 
 
-def _compared(before: Variable, released: Variable) -> ColumnBefore:
-    """A released column compared with the original cells of the same records."""
+def _compared(before: Variable, released: Variable, distinct: int) -> ColumnBefore:
+    """A released column, which has so many values, compared with the original cells of the same records."""
+    changed = differing(before, released)
     mean, spread = _shift(before, released) if before.continuous and released.continuous else (None, None)
     return {
         "missing": int(before.missing.sum()),
-        "changed": float(differing(before, released).mean()) if len(released) else 0.0,
-        "distinct": _distinct(before),
+        "changed": float(changed.mean()) if len(released) else 0.0,
+        "distinct": _distinct(before) if changed.any() else distinct,
         "mean": mean,
         "spread": spread,
     }
@@ -288,7 +289,8 @@ def _shift(before: Variable, released: Variable) -> tuple[float | None, float | 
 
 
 def _distinct(variable: Variable) -> int:
-    return pl.Series(variable.values[~variable.missing]).n_unique()
+    values = variable.values[~variable.missing] + 0  # -0.0 is 0.0
+    return len(class_sizes([values], len(values)))
 
 
 def column_account(
