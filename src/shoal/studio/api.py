@@ -162,6 +162,18 @@ class Questions:
     ) -> Any:
         return await self.studio.question("rows", run=run, offset=offset, by=by, descending=descending)
 
+    async def column(self, name: str, run: Number | None = None) -> Any:
+        return await self.studio.question("column", run=run, name=name)
+
+    async def extremes(self, run: Number) -> Any:
+        return await self.studio.question("extremes", run=run)
+
+    async def together(self, names: tuple[str, str], run: Number | None = None) -> Any:
+        session = self.studio.session
+        text = session.history.text if run is None else session.run(run).text
+        folder = str(self.studio.folder)
+        return await self.studio.question("together", run=run, names=names, text=text, folder=folder)
+
     async def preview(self, step: Number = 0) -> Any:
         return await self.studio.preview(step)
 
@@ -227,6 +239,9 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "methods": questions.methods,
         "exposure": questions.exposure,
         "rows": questions.rows,
+        "column": questions.column,
+        "extremes": questions.extremes,
+        "together": questions.together,
         "levels": questions.levels,
         "preview": questions.preview,
         "build-hierarchy": questions.build_hierarchy,

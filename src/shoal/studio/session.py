@@ -83,6 +83,7 @@ class RunResult(Comparable):
     steps: list[Step]
     private: Private | None
     decision: Mapping[str, object] | None
+    became: Mapping[str, str]
     refusal: str
     seed: str
     advice: Sequence[Mapping[str, object]]

@@ -3,27 +3,22 @@ import { html, number, percent, ticks } from './parts.js';
 
 const day = (ms) => new Date(ms).toISOString().slice(0, 10);
 
-// How records spread over a column: the original as an outline, the released table filled.
-export function Distribution({ of, small = false, name }) {
-  if (!of) return html`<span class="hint">${small ? '' : 'no picture'}</span>`;
+// How records spread over a column, small, beside its name.
+export function Thumb({ of, name }) {
+  if (!of) return html`<span class="hint"></span>`;
   const nominal = of.scale === 'nominal';
-  const most = Math.max(...of.bins.map((b) => b.share));
+  const most = Math.max(...of.bins.map((b) => b.share)) || 1;
   const names = nominal ? [...new Set(of.bins.map((b) => b.category))] : [];
   const low = nominal ? 0 : Math.min(...of.bins.map((b) => b.low));
   const high = nominal ? names.length : Math.max(...of.bins.map((b) => b.high));
   const x = (value) => (100 * (value - low)) / (high - low || 1);
   const ends = (b) => (nominal ? [names.indexOf(b.category), names.indexOf(b.category) + 1] : [b.low, b.high]);
-  const last = (b) => (b.table === 'original' ? 1 : 0); // outlines lie above what is filled
-  const bars = [...of.bins].sort((a, b) => last(a) - last(b)).map((b) => {
-    const [from, to] = ends(b).map(x);
-    const height = (40 * b.share) / (most || 1);
-    return html`<rect x=${from + 0.4} y=${40 - height} width=${Math.max(0.8, to - from - 0.8)} height=${height} class=${b.table === 'original' && !small ? 'before' : 'after'} />`;
-  });
   const text = nominal ? `the most frequent value ${percent(most)}`
     : `from ${of.scale === 'temporal' ? day(low) : number(low)} to ${of.scale === 'temporal' ? day(high) : number(high)}`;
-  return html`<figure class=${small ? 'thumb' : 'spread'}>
-    <svg viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label=${`${name}: ${text}`}>${bars}</svg>
-    <figcaption>${small ? text : html`<strong>${name}</strong> ${text}`}</figcaption></figure>`;
+  return html`<svg class="thumb" viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label=${`${name}: ${text}`}>${of.bins.map((b) => {
+    const [from, to] = ends(b).map(x), height = (40 * b.share) / most;
+    return html`<rect x=${from + 0.4} y=${40 - height} width=${Math.max(0.8, to - from - 0.8)} height=${height} class="after" />`;
+  })}</svg>`;
 }
 
 const W = 640, H = 360, LEFT = 64, BOTTOM = 48;

@@ -9,7 +9,7 @@ export const html = htm.bind(h);
 export const number = (value, digits = 4) =>
   typeof value !== 'number' ? '–' : Number.isInteger(value) ? value.toLocaleString('en') : String(Number(value.toPrecision(digits)));
 
-export const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
+export const percent = (share, digits = 3) => `${Number((100 * share).toPrecision(digits))} %`;
 
 // A step between ticks that is easily read: 1, 2 or 5 times a power of ten, and the ticks that lie within.
 export function ticks(low, high, most = 5) {
