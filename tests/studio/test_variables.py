@@ -88,8 +88,8 @@ def test_rare_values_stand_together() -> None:
 def test_a_column_in_figures() -> None:
     assert summary(pl.Series("x", ["b", None])) == {"records": 2, "missing": 1}
     assert summary(pl.Series("x", [None, None], dtype=pl.Int64)) == {"records": 2, "missing": 2}
-    told = summary(pl.Series("x", [1, 2, 3, 4, None]))
-    assert told == {
+    shown = summary(pl.Series("x", [1, 2, 3, 4, None]))
+    assert shown == {
         "records": 5,
         "missing": 1,
         "least": 1,
@@ -102,7 +102,7 @@ def test_a_column_in_figures() -> None:
 
 
 def test_values_are_listed_with_their_labels_the_most_frequent_first() -> None:
-    told = frequencies({"1": 3, "2": 5}, {"1": 8}, {"1": "yes"})
-    assert told == {"values": [["1", "yes", 3, 8], ["2", "", 5, 0]], "further": 0, "distinct": [2, 1]}
+    shown = frequencies({"1": 3, "2": 5}, {"1": 8}, {"1": "yes"})
+    assert shown == {"values": [["1", "yes", 3, 8], ["2", "", 5, 0]], "further": 0, "distinct": [2, 1]}
     many = {str(i): 1 for i in range(MOST_VALUES + 3)}
     assert frequencies(many, many, {})["further"] == 3

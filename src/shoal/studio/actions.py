@@ -19,6 +19,7 @@ from shoal.studio.arguments import Answer, checked
 from shoal.studio.holders import Keeper, Runner
 from shoal.studio.parcels import PAUSE, bring, carry
 from shoal.studio.plans import ReadPlan, names_in, put, reading, swapped
+from shoal.studio.reviewing import Reviewing
 from shoal.studio.session import Session, of_text
 from shoal.studio.worker import REPORT, Worker, WorkerGone, no_space, place_of_error
 from shoal.vocabulary.errors import InputError, ShoalError
@@ -38,11 +39,11 @@ class Change(TypedDict):
     yaml: NotRequired[str]
 
 
-class Studio:
+class Studio(Reviewing):
     """One person's table, plan and results."""
 
     def __init__(self) -> None:
-        self.session = Session()
+        super().__init__()
         self.folder = Path()
         self.keeper = Worker(Keeper)
         self.runner = Worker(Runner)
@@ -218,32 +219,7 @@ class Studio:
             await asyncio.sleep(PAUSE)
         self.session = self.session.ended("done", f"Written and proved again on the file: {where}")
 
-    # The release of somebody else
-
-    async def do_review(self, text: str, name: str) -> None:
-        """Open a release that somebody else made, for review."""
-        self.session = self.session.reviewed(Review.of_text(text, name))
-
-    async def do_comment(self, by: str, text: str, rejects: bool = False) -> None:
-        review = self._review.rejected if rejects else self._review.commented
-        self.session = self.session.reviewed(review(by, text))
-
-    async def do_approve(self, by: str) -> None:
-        self.session = self.session.reviewed(self._review.approved(by))
-
-    async def do_leave(self) -> None:
-        """Leave the review."""
-        self.session = self.session.reviewed(None)
-
-    @property
-    def _review(self) -> Review:
-        if self.session.review is None:
-            raise InputError("No release is under review. Open the file that was handed to you.")
-        return self.session.review
-
-    def reviewed_text(self) -> str:
-        """The review with its comments, as the text of a file."""
-        return self._review.text
+    # Work that ends
 
     async def do_cancel(self) -> None:
         """End the work in progress; table and results stay."""
@@ -256,19 +232,18 @@ class Studio:
         self.session = self.session.ended("done", "Cancelled. The table and all earlier results are still here.")
         self.handing_over = asyncio.create_task(self._hand_over())
 
-    async def preview(self, step: int) -> Answer:
-        """The effect of a step, while nothing else is done; a run that begins meanwhile cancels it."""
+    async def trial(self, what: str, **given: Any) -> Answer:
+        """Try something on a sample while nothing else is done; a run that begins meanwhile cancels it."""
         self._need_plan()
         if self.session.job is not None:
-            raise InputError("Something is under way. The preview comes when it has ended.")
+            raise InputError("Something is under way. This comes when it has ended.")
         await self._ready()
         self.previews += 1
         try:
-            answer: Answer = await self.runner.ask(
-                "preview", text=self.session.history.text, folder=str(self.folder), step=step
-            )
+            text, folder = self.session.history.text, str(self.folder)
+            answer: Answer = await self.runner.ask(what, text=text, folder=folder, **given)
         except WorkerGone:
-            raise InputError("The preview was ended for a run.") from None
+            raise InputError("This was ended for a run.") from None
         finally:
             self.previews -= 1
         return answer

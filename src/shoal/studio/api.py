@@ -175,7 +175,14 @@ class Questions:
         return await self.studio.question("together", run=run, names=names, text=text, folder=folder)
 
     async def preview(self, step: Number = 0) -> Any:
-        return await self.studio.preview(step)
+        return await self.studio.trial("preview", step=step)
+
+    async def beginnings(self) -> Any:
+        """By kind and name of each method of a step, the settings with which it begins, or why it cannot."""
+        return await self.studio.trial("beginnings")
+
+    async def forecast(self, spec: Answer) -> Any:
+        return await self.studio.trial("forecast", spec=spec)
 
     async def levels(self, column: str, spec: Any = None) -> Any:
         return await self.studio.question("levels", column=column, spec=spec, folder=str(self.studio.folder))
@@ -244,6 +251,8 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "together": questions.together,
         "levels": questions.levels,
         "preview": questions.preview,
+        "beginnings": questions.beginnings,
+        "forecast": questions.forecast,
         "build-hierarchy": questions.build_hierarchy,
         "result": questions.result,
         "compare": questions.compare,

@@ -33,6 +33,7 @@ from shoal.report.headlines import main_measure
 from shoal.report.page import page
 from shoal.studio import profile, trees, variables
 from shoal.studio.arguments import Answer
+from shoal.studio.beginnings import beginnings, forecast, only
 from shoal.studio.parcels import ParcelHolder
 from shoal.studio.plans import reading
 from shoal.studio.preview import preview
@@ -217,10 +218,11 @@ class Runner(ParcelHolder):
     def __init__(self) -> None:
         super().__init__()
         self._table: Future[Table] | None = None
+        self._beginnings: tuple[str, Answer] = ("", {})
 
     def take(self, parcel: int) -> None:
         """Take the table to work on, which came in pieces."""
-        self._table = self._unpack(parcel)
+        self._table, self._beginnings = self._unpack(parcel), ("", {})
 
     def close(self) -> None:
         """Forget the table."""
@@ -273,6 +275,18 @@ class Runner(ParcelHolder):
     def preview(self, text: str, folder: str, step: int) -> Answer:
         """See `preview.preview`."""
         return preview(self.table, _plan(text, folder), step)
+
+    def forecast(self, text: str, folder: str, spec: Any) -> Answer:
+        """See `beginnings.forecast`."""
+        return forecast(self.table, only(_plan(text, folder), [], keeps_requirements=True), spec)
+
+    def beginnings(self, text: str, folder: str) -> Answer:
+        """See `beginnings.beginnings`; what steps there are already does not matter."""
+        plan = only(_plan(text, folder), [], keeps_requirements=True)
+        key = str(plan.as_mapping())
+        if self._beginnings[0] != key:
+            self._beginnings = (key, beginnings(self.table, plan))
+        return self._beginnings[1]
 
     def explore(self, text: str, folder: str, scratch: str, report: Report) -> Answer:
         """Try many plans; the figures of each are kept in `scratch` meanwhile."""

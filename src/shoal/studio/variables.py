@@ -81,7 +81,7 @@ def summary(series: pl.Series, *, ends: bool = False) -> Answer:
     content: Answer = {"records": len(series), "missing": len(series) - len(cells)}
     if not len(cells) or not (cells.dtype.is_numeric() or cells.dtype.is_temporal()):
         return content
-    content |= {"least": _told(cells.min()), "greatest": _told(cells.max())}
+    content |= {"least": _as_json(cells.min()), "greatest": _as_json(cells.max())}
     if cells.dtype.is_numeric() and not ends:
         values = cells.cast(pl.Float64)
         quartiles = [float(q) for q in np.quantile(values.to_numpy(), SHARES[1:-1])]
@@ -90,7 +90,7 @@ def summary(series: pl.Series, *, ends: bool = False) -> Answer:
     return content
 
 
-def _told(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     return value if isinstance(value, (int, float)) else str(value)
 
 

@@ -5,7 +5,7 @@ import { Spread, shownAs } from './spread.js';
 
 const FIGURES = [['least', 'least'], ['first quarter', 'quartiles', 0], ['median', 'quartiles', 1], ['third quarter', 'quartiles', 2], ['greatest', 'greatest'], ['mean', 'mean'], ['standard deviation', 'deviation'], ['missing', 'missing'], ['records', 'records']];
 const figure = (of, key, place) => (place === undefined ? of[key] : of[key]?.[place]);
-const told = (v) => (typeof v === 'number' ? number(v) : v);
+const written = (v) => (typeof v === 'number' ? number(v) : v);
 
 export function Closer({ name, run = null, picture, columns, onClose }) {
   const place = useRef(null);
@@ -29,7 +29,7 @@ export function Closer({ name, run = null, picture, columns, onClose }) {
 function Figures({ of }) {
   const rows = FIGURES.filter(([, key, place]) => of.some((one) => figure(one, key, place) !== undefined));
   return html`<table class="dense"><thead><tr><th scope="col">figure</th><th scope="col">${of.length > 1 ? 'original' : 'table'}</th>${of.length > 1 && html`<th scope="col">released</th>`}</tr></thead>
-    <tbody>${rows.map(([title, key, place]) => html`<tr><th scope="row">${title}</th>${of.map((one) => html`<td>${told(figure(one, key, place) ?? '–')}</td>`)}</tr>`)}</tbody></table>`;
+    <tbody>${rows.map(([title, key, place]) => html`<tr><th scope="row">${title}</th>${of.map((one) => html`<td>${written(figure(one, key, place) ?? '–')}</td>`)}</tr>`)}</tbody></table>`;
 }
 
 function Values({ of, both }) {

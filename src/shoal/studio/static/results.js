@@ -40,7 +40,7 @@ function BeforeAndAfter({ result, run }) {
   const names = result.columns.map((c) => c.name);
   const end = (name) => {
     const [before, after] = ends?.[name] ?? [];
-    const range = (of) => `${told(of.least)} to ${told(of.greatest)}`;
+    const range = (of) => `${written(of.least)} to ${written(of.greatest)}`;
     return before?.least === undefined ? null : html`<p class="hint">${range(before)}${after?.least === undefined ? '' : `; released ${range(after)}`}</p>`;
   };
   return html`<section class="before-after"><h2>Columns before and after</h2><p class="hint"><span class="key before"></span> original <span class="key after"></span> released <span class="key hatched"></span> released as labels of several values, spread evenly over them</p>
@@ -50,7 +50,7 @@ function BeforeAndAfter({ result, run }) {
     ${close && html`<${Closer} key=${close.name} name=${close.name} run=${run} picture=${close.distribution} columns=${names} onClose=${() => look(null)} />`}</section>`;
 }
 
-const told = (v) => (typeof v === 'number' ? number(v) : v);
+const written = (v) => (typeof v === 'number' ? number(v) : v);
 
 export function Proofs({ of }) {
   if (!of.length) return html`<p>The plan requires nothing, so nothing was proved.</p>`;

@@ -51,21 +51,21 @@ function Histogram({ of, name, id, wide }) {
   const W = wide ? 640 : 300, H = wide ? 240 : 130, LEFT = 40, BOTTOM = 20;
   const x = (v) => LEFT + ((W - LEFT - 10) * (v - low)) / (high - low || 1);
   const y = (share) => H - BOTTOM - ((H - BOTTOM - 8) * share) / most;
-  const told = shownAs(of.scale);
+  const written = shownAs(of.scale);
   const at = ticks(low, high, wide ? 7 : 4).filter((v) => x(v) < W - 14 || of.scale !== 'temporal');
   const marks = of.scale === 'temporal' ? at.slice(0, wide ? 5 : 3) : at;
   const places = [...new Set(of.bins.map((b) => b.low))].map((from) => of.bins.filter((b) => b.low === from));
-  return html`<svg class="spread" viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${`${name}: from ${told(low)} to ${told(high)}`}><${Hatch} id=${id} />
+  return html`<svg class="spread" viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${`${name}: from ${written(low)} to ${written(high)}`}><${Hatch} id=${id} />
     ${ticks(0, most, 2).map((v) => html`<g><line x1=${LEFT} x2=${W - 10} y1=${y(v)} y2=${y(v)} class="grid" /><text x=${LEFT - 5} y=${y(v) + 4} text-anchor="end">${percent(v)}</text></g>`)}
     ${places.map((bins) => sides(bins, (before, after) => {
       const { low: from, high: to } = bins[0], left = x(from) + 0.5, width = Math.max(1, x(to) - x(from) - 1);
-      return html`<g class="bar-row"><title>${`${told(from)} to ${told(to)}: ${figures(before, after)}`}</title><rect x=${left} y="4" width=${width} height=${H - BOTTOM - 4} class="reach" />
+      return html`<g class="bar-row"><title>${`${written(from)} to ${written(to)}: ${figures(before, after)}`}</title><rect x=${left} y="4" width=${width} height=${H - BOTTOM - 4} class="reach" />
         ${after && html`<rect x=${left} y=${y(after.share)} width=${width} height=${H - BOTTOM - y(after.share)} class="after" />`}
         ${after?.coarse && html`<rect x=${left} y=${y(after.share)} width=${width} height=${y(after.share - after.coarse) - y(after.share)} fill=${`url(#${id})`} />`}
         ${before && html`<rect x=${left} y=${y(before.share)} width=${width} height=${H - BOTTOM - y(before.share)} class="before" />`}</g>`;
     }))}
     <line x1=${LEFT} x2=${W - 10} y1=${H - BOTTOM} y2=${H - BOTTOM} class="axis-line" />
-    ${marks.map((v) => html`<text x=${x(v)} y=${H - 6} text-anchor="middle">${told(v)}</text>`)}</svg>`;
+    ${marks.map((v) => html`<text x=${x(v)} y=${H - 6} text-anchor="middle">${written(v)}</text>`)}</svg>`;
 }
 
 // What became of a column, in two numbers: 72 values, 1 left.
