@@ -22,6 +22,7 @@ from starlette.staticfiles import StaticFiles
 
 from shoal.studio.actions import OldEdition, Studio
 from shoal.studio.arguments import Answer, checked
+from shoal.studio.candidates import proposed
 from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
 from shoal.studio.guard import Keys
@@ -181,6 +182,12 @@ class Questions:
         """By kind and name of each method of a step, the settings with which it begins, or why it cannot."""
         return await self.studio.trial("beginnings")
 
+    async def candidates(self) -> Any:
+        """A section `explore` that suits the columns; empty without a plan."""
+        plan, facts = self.studio.plan.plan, self.studio.session.facts
+        levels = {column["name"]: column["level"] for column in facts.get("columns", [])}
+        return {} if plan is None else proposed(plan, levels)
+
     async def forecast(self, spec: Answer) -> Any:
         return await self.studio.trial("forecast", spec=spec)
 
@@ -252,6 +259,7 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "levels": questions.levels,
         "preview": questions.preview,
         "beginnings": questions.beginnings,
+        "candidates": questions.candidates,
         "forecast": questions.forecast,
         "build-hierarchy": questions.build_hierarchy,
         "result": questions.result,

@@ -29,6 +29,7 @@ from shoal.release.refusal import Unanswered
 from shoal.release.review import Approved, Review, approval_of
 from shoal.report.became import became
 from shoal.report.decision import decision
+from shoal.report.frontier_marks import numbered
 from shoal.report.headlines import main_measure
 from shoal.report.page import page
 from shoal.studio import profile, trees, variables
@@ -297,7 +298,8 @@ class Runner(ParcelHolder):
 
         frontier = shoal.explore(self.table, plan, scratch, progress=progress)
         return {
-            **frontier.as_mapping(),
+            **(content := frontier.as_mapping()),
+            "numbers": {point["name"]: number for number, point in numbered(content).items()},
             "steps": {
                 name: [brief(step) for step in candidate.as_mapping()["steps"]]
                 for name, candidate in frontier.plans.items()
