@@ -1,7 +1,9 @@
 """What the screens show, in a browser: no section is empty where there is data, and no picture hides a loss."""
 
 import json
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import polars as pl
 import pytest
 
 from studio.pages import IN_A_BROWSER, another, barriers, browser, go, settled, visit
-from studio.running import Running, running
+from studio.running import LONGEST, Running, running
 
 __all__ = ["browser"]
 pytestmark = IN_A_BROWSER
@@ -139,3 +141,48 @@ def test_no_section_is_empty_where_there_is_data(browser: Any, ran: Running, scr
             assert rest.strip(), title
         if screen == "Result":  # the verdict says what leaves unchanged; nothing contradicts what was proved
             assert "Columns released unchanged" not in page.inner_text("main")
+
+
+def test_screens_have_addresses(browser: Any, ran: Running) -> None:
+    """Back, forward, reload and a bookmark keep the screen; another tab is opened from the page."""
+    with visit(browser, ran, another(ran)) as page:
+        page.wait_for_selector("nav")
+        for screen in ("Steps", "Result"):
+            go(page, screen)
+            assert page.evaluate("location.hash") == f"#/{screen.lower()}"
+        page.go_back()
+        page.wait_for_selector("h1:has-text('Steps')")
+        page.go_forward()
+        page.wait_for_selector("h1:has-text('Result')")
+        page.reload()
+        page.wait_for_selector("h1:has-text('Result')")
+        assert page.title() == "Result · people.csv · shoal studio"
+        page.evaluate("location.hash = '/frontier'")
+        page.wait_for_selector("h1:has-text('Frontier')")
+        with page.context.expect_page() as opened:
+            page.click("button:text-is('New tab')")
+        opened.value.wait_for_selector("h1:has-text('Columns')")
+
+
+def test_saved_work_is_opened_from_the_page(browser: Any, tmp_path: Path) -> None:
+    pl.DataFrame({"sex": ["f", "m"] * 60, "age": [20 + i % 4 for i in range(120)]}).write_csv(tmp_path / "few.csv")
+    with running(tmp_path, "few.csv") as studio, visit(browser, studio) as page:
+        page.wait_for_selector(".exposure .big")
+        page.select_option("[aria-label='Role of sex']", "other")
+        page.wait_for_selector(".top >> text=sex: role other")
+        end = time.monotonic() + LONGEST
+        while not list((tmp_path / "state").rglob("*.json")):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        page.click("text=Another table")
+        page.click("text=Close this table")
+        page.wait_for_selector("h2:text-is('Open recent')")
+        assert barriers(page) == []
+        page.click(".recent button:has-text('Open')")
+        page.wait_for_selector(".top >> text=sex: role other")
+        assert page.input_value("[aria-label='Role of sex']") == "other"
+        page.click("text=Another table")
+        page.click("text=Close this table")
+        page.set_input_files(".drop input", tmp_path / "few.csv")  # dropped, it is another table
+        page.wait_for_selector(".exposure .big")
+        assert page.locator("text=Take it up").count() == 0

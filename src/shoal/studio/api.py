@@ -27,6 +27,7 @@ from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
 from shoal.studio.guard import Keys
 from shoal.studio.parcels import PIECE
+from shoal.studio.saved import recent
 from shoal.studio.script import script
 from shoal.studio.session import as_text
 from shoal.studio.worker import place_of_error
@@ -150,6 +151,10 @@ class Questions:
     async def facts(self) -> Any:
         return self.studio.session.facts
 
+    async def recent(self) -> Any:
+        """Saved work, the latest first."""
+        return await asyncio.to_thread(recent, self.studio.saved)
+
     async def methods(self) -> Any:
         if self._catalogue is None:
             self._catalogue = await asyncio.to_thread(catalogue)
@@ -250,6 +255,7 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "state": questions.state,
         "do": questions.act,
         "facts": questions.facts,
+        "recent": questions.recent,
         "methods": questions.methods,
         "exposure": questions.exposure,
         "rows": questions.rows,

@@ -113,7 +113,8 @@ class Keeper(ParcelHolder):
         """Rows of the table, or of what a run made of it."""
         frame = self.table.frame if run is None else self.release(run).to_frame()
         order = self._order.of(run, frame, by, descending=descending)
-        return profile.rows(frame, order, offset)
+        labels = {name: variables.code_labels(self.table, name) for name in frame.columns}
+        return {**profile.rows(frame, order, offset), "labels": {name: of for name, of in labels.items() if of}}
 
     def column(self, run: int | None, name: str) -> Answer:
         """A column in words: a summary and the numbers of records by value, before and after a run."""
@@ -162,11 +163,12 @@ class Keeper(ParcelHolder):
 
     def levels(self, column: str, spec: Any, folder: str) -> Answer:
         """See `profile.levels`."""
-        return profile.levels(self.table.frame, column, spec, Path(folder))
+        labels = variables.code_labels(self.table, column)
+        return {**profile.levels(self.table.frame, column, spec, Path(folder)), "labels": labels}
 
     def build_hierarchy(self, column: str, how: str, sizes: list[float]) -> Answer:
         """See `profile.built`."""
-        return profile.built(self.table.frame, column, how, sizes)
+        return profile.built(self.table.frame, column, how, sizes, variables.code_labels(self.table, column))
 
     def edit_hierarchy(self, column: str, spec: Any, folder: str, edit: Mapping[str, Any]) -> Answer:
         """See `trees.edited`."""
@@ -180,7 +182,9 @@ class Keeper(ParcelHolder):
     def release(self, number: int) -> WholeRelease:
         """The release of a run."""
         if number not in self._releases:
-            raise InputError(f"Run {number} released nothing, so there is nothing to hand over.")
+            raise InputError(
+                f"The table of run {number} is not here: it released nothing, or is of saved work. Run it again."
+            )
         return self._releases[number].result()
 
     def review_text(self, run: int, by: str, private: bool) -> str:
@@ -275,7 +279,10 @@ class Runner(ParcelHolder):
 
     def preview(self, text: str, folder: str, step: int) -> Answer:
         """See `preview.preview`."""
-        return preview(self.table, _plan(text, folder), step)
+        seen = preview(self.table, _plan(text, folder), step)
+        for column in seen["columns"]:
+            column["labels"] = variables.code_labels(self.table, column["name"])
+        return seen
 
     def forecast(self, text: str, folder: str, spec: Any) -> Answer:
         """See `beginnings.forecast`."""

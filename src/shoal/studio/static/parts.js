@@ -92,7 +92,7 @@ export function Rows({ run = null, version }) {
         aria-sort=${where.by === name ? (where.descending ? 'descending' : 'ascending') : 'none'}>
         <button class="plain" onClick=${() => sort(name)}>${name}${where.by === name ? (where.descending ? ' ↓' : ' ↑') : ''}</button></th>`)}</tr></thead>
       <tbody>${page.rows.map((row, i) => html`<tr key=${i}><th scope="row">${page.numbers[i]}</th>
-        ${row.map((cell) => html`<td>${cell ?? html`<span class="hint">missing</span>`}</td>`)}</tr>`)}</tbody>
+        ${row.map((cell, c) => html`<td>${cell ?? html`<span class="hint">missing</span>`}${page.labels[page.columns[c]]?.[cell] && html` <span class="hint">${page.labels[page.columns[c]][cell]}</span>`}</td>`)}</tr>`)}</tbody>
     </table></div>`;
 }
 

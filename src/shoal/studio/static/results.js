@@ -20,17 +20,19 @@ export function Result() {
   if (!state.runs.length) return html`<h1>Result</h1><p class="lead">Nothing was run yet. <strong>Run</strong>, at the top, carries the plan out and proves what it requires.</p>`;
   if (!result || !methods) return html`<h1>Result</h1><p class="hint">Reading the result …</p>`;
   if (result.refused) return html`<h1>Result</h1><p>${result.refused}</p>`;
+  const reopened = state.runs.find((r) => r.number === run)?.reopened;
   const kind = (m) => methods.methods.find((one) => one.name === m.measure && ['risk', 'utility'].includes(one.kind));
   const of = (wanted) => result.measures.filter((m) => kind(m)?.kind === wanted);
   return html`<h1>Result</h1><${RunChoice} runs=${state.runs} value=${run} set=${set} />
     <${Verdict} result=${result} />
+    ${reopened && html`<p class="note">Taken up from saved work, which has no cells: run the plan again for pictures, rows and the release.</p>`}
     <section><h2>What was proved</h2><${Proofs} of=${result.requirements} /></section>
     <${Measures} title="Risk" lead="How well people can still be found, or what can be learnt about them. Before: the original, as if it were released." of=${of('risk')} kind=${kind} before />
     <${Measures} title="What was lost" lead="How far the released table differs from the original." of=${of('utility')} kind=${kind} />
-    ${result.columns.length > 0 && html`<${BeforeAndAfter} result=${result} run=${run} />`}
-    ${result.private && html`<${Riskiest} of=${result.private.riskiest} />`}
+    ${result.columns.length > 0 && !reopened && html`<${BeforeAndAfter} result=${result} run=${run} />`}
+    ${result.private && !reopened && html`<${Riskiest} of=${result.private.riskiest} />`}
     ${result.steps.length > 0 && html`<section><h2>What each step did</h2>${result.steps.map((s) => html`<details><summary>${s.step}${s.columns.length ? `: ${s.columns.join(', ')}` : ''}</summary><dl>${Object.entries(s.facts).map(([k, v]) => html`<dt>${k}</dt><dd>${String(v)}</dd>`)}</dl></details>`)}</section>`}
-    ${result.released && html`<details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the released rows</summary>${rows && html`<${Rows} run=${run} version=${run} />`}</details>`}`;
+    ${result.released && !reopened && html`<details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the released rows</summary>${rows && html`<${Rows} run=${run} version=${run} />`}</details>`}`;
 }
 
 // Every column drawn over the original's own values, in words, and closely on demand.
