@@ -75,6 +75,7 @@ def test_settings_follow_from_the_plan_and_the_columns(begun) -> None:
     assert begun["mask/shift-dates"]["spec"]["columns"] == ["born"]
     assert begun["partition/univariate"]["spec"]["columns"] == ["age"]
     assert begun["mask/round"]["spec"]["base"] == 10  # ages spread by some 20 years, incomes by thousands
+    assert begun["mask/recode"]["spec"] == {"mask": "recode", "bins": 4, "columns": ["age", "income"]}
     assert "do not come from the table" in begun["mask/laplace"]["reason"]
     assert beginnings(TABLE, plan())["partition/mdav"]["spec"]["k"] == K
 
@@ -83,6 +84,13 @@ def test_a_reason_is_that_of_the_usual_columns() -> None:
     nobody = {name: {**column, "role": "quasi-identifier"} for name, column in COLUMNS.items()}
     begun = beginnings(TABLE, Plan.of({"columns": nobody}, Path()))
     assert begun["partition/burel"] == {"reason": "burel needs a confidential column; give one the role confidential."}
+
+
+def test_categories_alone_are_recoded_where_they_are_rare() -> None:
+    categories = {name: COLUMNS[name] for name in ("area", "sex")}
+    frame = FRAME.select(list(categories))
+    begun = beginnings(Table(frame=frame, described="made"), Plan.of({"columns": categories}, Path()))
+    assert begun["mask/recode"]["spec"] == {"mask": "recode", "rare": 2 * K, "other": "other"}
 
 
 def test_households_and_strata_do_not_make_the_sample_too_thin() -> None:

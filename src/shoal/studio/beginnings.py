@@ -131,6 +131,8 @@ class Trial:
             more = {name: value for name in entry.example if (value := stated[name]) is not None}
             if more != needed:
                 yield {**more, **needed}
+            if "rare" in entry.parameters:  # categories have no bands, but few records
+                yield {"rare": 2 * k_of(self.plan), "other": "other"}
 
     def _stated(self, name: str, entry: Entry) -> Any:
         """The value of a parameter: from the plan's requirements, the table, or the method's example."""

@@ -66,12 +66,13 @@ const W = 400, LEFT = 104;
 
 function Heat({ seen, names, i, title }) {
   const [rows, columns] = seen.axes, table = seen.shares[i];
-  const most = Math.max(...seen.shares.flat(2)) || 1;
+  const single = (axis, at) => axis.edges || !/^\d+ others$/.test(axis.cells[at]); // what stands for others would outshine all
+  const most = Math.max(...seen.shares.flatMap((t) => t.flatMap((row, a) => row.filter((_, b) => single(rows, a) && single(columns, b))))) || 1;
   const wide = (W - LEFT - 4) / columns.cells.length, H = rows.cells.length * 24 + 92;
   return html`<svg class="spread" viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${`${title}: shares of the records by ${names[0]} and ${names[1]}`}>
     ${rows.cells.map((_, a) => html`<g><text x=${LEFT - 6} y=${a * 24 + 16} text-anchor="end">${cut(cell(rows, a), 16)}</text>
       ${columns.cells.map((__, b) => html`<g class="bar-row"><title>${`${cell(rows, a)}, ${cell(columns, b)}: ${percent(table[a][b])}`}</title>
-        <rect x=${LEFT + b * wide} y=${a * 24} width=${wide - 1} height="23" class="trough" /><rect x=${LEFT + b * wide} y=${a * 24} width=${wide - 1} height="23" class="after" fill-opacity=${(table[a][b] / most) ** 0.6} /></g>`)}</g>`)}
+        <rect x=${LEFT + b * wide} y=${a * 24} width=${wide - 1} height="23" class="trough" /><rect x=${LEFT + b * wide} y=${a * 24} width=${wide - 1} height="23" class="after" fill-opacity=${Math.min(1, table[a][b] / most) ** 0.7} /></g>`)}</g>`)}
     ${columns.cells.map((_, b) => html`<text transform=${`translate(${LEFT + b * wide + wide / 2 + 4} ${rows.cells.length * 24 + 6}) rotate(-40)`} text-anchor="end" dy="6">${cut(cell(columns, b), 14)}</text>`)}</svg>`;
 }
 

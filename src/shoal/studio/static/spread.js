@@ -29,13 +29,13 @@ const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…
 function Bars({ of, labels, name, id, wide }) {
   const names = [...new Set(of.bins.map((b) => b.category))];
   const most = Math.max(...of.bins.map((b) => b.share)) || 1;
-  const W = wide ? 640 : 300, LEFT = wide ? 220 : 112, ROW = 17, H = names.length * ROW + (of.further > 0 ? 20 : 4);
+  const W = wide ? 640 : 300, LEFT = wide ? 220 : 116, ROW = 17, H = names.length * ROW + (of.further > 0 ? 20 : 4);
   const x = (share) => LEFT + ((W - LEFT - 70) * share) / most;
   return html`<svg class="spread" viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${`${name}: ${names.length} values, the most frequent ${percent(most)}`}><${Hatch} id=${id} />
     ${names.map((category, i) => sides(of.bins.filter((b) => b.category === category), (before, after) => {
       const label = labels[category] ? `${category} ${labels[category]}` : category, y = i * ROW + 2;
       return html`<g class="bar-row"><title>${`${label}: ${figures(before, after)}`}</title><rect x="0" y=${y - 1} width=${W} height=${ROW} class="reach" />
-        <text x=${LEFT - 6} y=${y + 11} text-anchor="end">${cut(label, wide ? 34 : 18)}</text>
+        <text x=${LEFT - 6} y=${y + 11} text-anchor="end">${cut(label, wide ? 34 : 17)}</text>
         ${after && html`<rect x=${LEFT} y=${y + 3} width=${Math.max(0.5, x(after.share) - LEFT)} height="9" class="after" />`}
         ${after?.coarse && html`<rect x=${x(after.share - after.coarse)} y=${y + 3} width=${x(after.share) - x(after.share - after.coarse)} height="9" fill=${`url(#${id})`} />`}
         ${before && html`<rect x=${LEFT} y=${y + 1} width=${Math.max(0.5, x(before.share) - LEFT)} height="13" class="before" />`}
