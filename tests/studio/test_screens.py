@@ -186,3 +186,20 @@ def test_saved_work_is_opened_from_the_page(browser: Any, tmp_path: Path) -> Non
         page.set_input_files(".drop input", tmp_path / "few.csv")  # dropped, it is another table
         page.wait_for_selector(".exposure .big")
         assert page.locator("text=Take it up").count() == 0
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_column_name_of_200_characters_breaks_no_screen(browser: Any, tmp_path: Path, width: int) -> None:
+    frame = pl.DataFrame({"x" * 200: [i % 7 for i in range(210)], "sex": ["f", "m"] * 105})
+    frame.write_csv(tmp_path / "long.csv")
+    with running(tmp_path, "long.csv") as studio:
+        studio.enter()
+        studio.idle()
+        studio.act("run")
+        studio.idle()
+        with visit(browser, studio, another(studio), viewport={"width": width, "height": 800}) as page:
+            for screen in ("Columns", "Result"):
+                go(page, screen)
+                settled(page)
+                assert page.evaluate("document.documentElement.scrollWidth") == width, screen
+                assert barriers(page) == [], screen
