@@ -92,4 +92,5 @@ def test_what_comes_from_labels_of_several_values_is_marked(before, after, coars
     assert [part for _, part in parts] == list(coarse.values())
     for (place, _), value in zip(parts, coarse):
         assert place == value or place <= value < place + 5
-    assert all(bar["table"] == "released" and bar["coarse"] <= bar["share"] for bar in picture["bins"] if "coarse" in bar)
+    marked = [bar for bar in picture["bins"] if "coarse" in bar]
+    assert all(bar["table"] == "released" and bar["coarse"] <= bar["share"] for bar in marked)
