@@ -645,6 +645,9 @@ def tick(page: Any, card: Any, *columns: str) -> None:
     choice.locator("summary").click()
     for name in columns:
         choice.get_by_label(name, exact=True).check()
+    for name in set(choice.locator("summary").inner_text().split(", ")) - set(columns):  # with which it began
+        if choice.get_by_label(name, exact=True).count():
+            choice.get_by_label(name, exact=True).uncheck()
     choice.locator(f"summary:text-is('{', '.join(columns)}')").wait_for()
 
 
