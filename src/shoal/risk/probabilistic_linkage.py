@@ -173,7 +173,7 @@ def _pairs(agree: list[_Agreement], n: int, m: int) -> Pairs:
         x_numbers=floats(np.reshape([column.x for _, column in numbers], (len(numbers), n))),
         y_numbers=floats(np.reshape([column.y for _, column in numbers], (len(numbers), m))),
         reach=floats([column.reach for _, column in numbers]),
-        bits=ints([j for j, *_ in (*coded, *numbers)]),
+        bits=ints([*(j for j, _, _ in coded), *(j for j, _ in numbers)]),
     )
 
 
