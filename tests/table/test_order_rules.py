@@ -43,6 +43,7 @@ def test_what_is_drawn_after_the_rows_below() -> None:
 def test_columns_in_turn() -> None:
     order = rules(order={"stays": ("admission", "discharge")})
     assert order.rules == (rule("stays.admission <= stays.discharge"),)
+    assert not list(order.faults(COLUMNS)), "cells of one row may be compared"
     assert order.in_turn("stays", COLUMNS["stays"]) == ["admission", "ward", "discharge"]
     assert order.in_turn("patients", COLUMNS["patients"]) == ["born", "died"]
 
