@@ -3,8 +3,8 @@
     python bench/persons.py
 
 Half of the tables hold only profiles that many share, the other half a profile a person, so that the figures are of a
-promise that holds and of one that does not. Then the same over three linked tables: persons, six stays each on average,
-and thirteen drugs.
+promise that holds and of one that does not. Before that the same over three linked tables: persons, six stays each on
+average, and thirteen drugs; and the time that it takes to make the profiles of five persons or more alike.
 """
 
 import resource
@@ -63,6 +63,16 @@ def linked(persons: int) -> tuple[LinkedPlan, Joined]:
     return plan, Joined.of(records, links_of(frames, plan))
 
 
+def alike(joined: Joined) -> int:
+    """Number of rows that are left of linked tables in which profiles are made alike."""
+    own = {
+        name: join.select(c for c in join.names() if c.startswith(f"{name}.")) for name, join in joined.joins.items()
+    }
+    columns = {name: records.quasi_identifiers for name, records in own.items()}
+    results = shoal.Profiles(k=5).over_tables(own, joined.links, columns, np.random.default_rng(0))
+    return sum(len(result.records) for result in results.values())
+
+
 if __name__ == "__main__":
     for persons in (12_500, 25_000, 50_000):
         began = time.process_time()
@@ -71,6 +81,11 @@ if __name__ == "__main__":
         spent = time.process_time() - began
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         print(f"{persons:>7,} persons {joined.records:>10,} rows    {over.holds!s:>5} {spent:6.2f} s {peak:.2f} GB")
+        began = time.process_time()
+        left = alike(joined)
+        spent = time.process_time() - began
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        print(f"{persons:>7,} persons {left:>10,} rows made alike {spent:6.2f} s {peak:.2f} GB")
     for persons in (12_500, 25_000, 50_000):
         for kinds in (persons // 10, persons):
             data = table(persons, kinds)

@@ -23,6 +23,7 @@ import pytest
 import shoal
 from shoal.release import publish
 from shoal.table.examples import DIAGNOSES
+from shoal.table.linked_examples import TABLES_PLAN
 from shoal.vocabulary.errors import Refused
 
 Rows = list[dict[str, str]]
@@ -317,6 +318,16 @@ def test_a_hospital_whose_patients_come_again(tmp_path: Path) -> None:
         assert date.fromisoformat(row["discharge"]) - discharge == shift
         if died[patient] is not None:
             assert date.fromisoformat(joiner.above("stays", row)["died"]) - died[patient] == shift, "in every table"
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_profiles_made_alike_in_the_example(tmp_path: Path) -> None:
+    """The plan that goes with the invented hospital: nobody is left out, and nobody found."""
+    out = shoal.protect(shoal.example_tables(n=600, seed=1), TABLES_PLAN, seed=1).write(tmp_path / "out")
+    joiner = Joiner(out / "release", TABLES_PLAN)
+    assert joiner.dangling() == 0
+    assert len(joiner.tables["patients"]) == 600
+    assert min(joiner.all_records(), joiner.one_record(), joiner.some_records(2)) >= 5
 
 
 def main() -> None:
