@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 from alone import agree, child_arguments, in_child, measure
-from shoal.kernels.partition import coded_mdav, mdav
+from shoal.kernels.partition import mdav
 from shoal.partition.mdav import MDAV
 from shoal.table.partition import Partition
 
@@ -112,7 +112,8 @@ def _points_over_codes(n: int, numbers: int, sizes: tuple[int, ...], k: int) -> 
     expected = mdav(points, k)
     middle = time.process_time()
     sides = np.array([0.0] * numbers + [side] * len(sizes))
-    labels = coded_mdav(np.hstack([x, codes]), np.array([0] * numbers + list(sizes)), sides, k)
+    coding = (np.array([0] * numbers + list(sizes)), sides)
+    labels = mdav(np.hstack([x, codes]), k, coding=coding)
     seconds = time.process_time() - middle
     np.testing.assert_array_equal(labels, expected)
     return (middle - start) / seconds

@@ -34,8 +34,14 @@ struct CodedTable {
     }
   }
 
+  // Some rows of a table, as they are.
+  CodedTable(const CodedTable& whole, const std::vector<std::int32_t>& rows)
+      : n(rows.size()), d(whole.d), width(whole.width), categories(whole.categories), first(whole.first),
+        side(whole.side), packed(whole.packed, rows) {}
+
   bool coded(std::size_t j) const { return categories[j] > 0; }
   const double* row(std::size_t i) const { return packed.row(i); }
+  double in_units(double square) const { return packed.in_units(square); }
 
   double squared_distance(const double* a, const double* b) const {
     double sum = 0.0;
@@ -111,6 +117,12 @@ class CodedMean {
       else
         sum_[j] -= column_[j].of(row[j]);
     --count_;
+  }
+
+  void clear() {
+    sum_.assign(sum_.size(), 0);
+    records_.assign(records_.size(), 0);
+    count_ = 0;
   }
 
   void mean(double* out) const {

@@ -49,6 +49,9 @@ struct Table {
 
   const double* row(std::size_t i) const { return values.data() + i * d; }
 
+  double squared_distance(const double* a, const double* b) const { return shoal::squared_distance(a, b, d); }
+  double squared_distance_to_point(const double* a, const double* q) const { return squared_distance(a, q); }
+
   // A squared distance in the units that the values came in.
   double in_units(double square) const { return std::ldexp(square, 2 * exponent); }
 };

@@ -25,6 +25,7 @@
 
 #include "core/elementary.hpp"
 #include "core/random.hpp"
+#include "partition/compositions.hpp"
 
 namespace shoal {
 
@@ -32,23 +33,33 @@ using Record = std::int32_t;
 using Group = std::int32_t;
 
 // A copy of the records about their mean, scaled by a power of two so that no square overflows or vanishes,
-// rows padded with zeros to a multiple of four values.
+// rows padded with zeros to a multiple of four values; columns of codes apart.
 class Cloud {
  public:
-  // `weights` may be null: every record then counts once.
-  Cloud(const double* x, const double* weights, std::size_t n, std::size_t d)
-      : n_(n), width_((d + 3) / 4 * 4), x_(n * width_, 0.0), weight_(n, 1.0) {
+  // `weights` may be null: every record then counts once. `sizes` and `sides` tell the columns of codes, as for `mdav`;
+  // both may be null: all are numbers.
+  Cloud(const double* x, const double* weights, std::size_t n, std::size_t d, const std::int64_t* sizes = nullptr,
+        const double* sides = nullptr)
+      : n_(n), weight_(n, 1.0) {
+    std::vector<std::size_t> numbers;
+    for (std::size_t j = 0; j < d; ++j)
+      if (sizes == nullptr || sizes[j] == 0) numbers.push_back(j);
+    width_ = (numbers.size() + 3) / 4 * 4;
+    x_.assign(n * width_, 0.0);
     double largest = 0;
-    for (std::size_t i = 0; i < n * d; ++i) largest = std::max(largest, std::abs(x[i]));
+    for (std::size_t i = 0; i < n; ++i)
+      for (const std::size_t j : numbers) largest = std::max(largest, std::abs(x[i * d + j]));
+    for (std::size_t j = 0; j < d && numbers.size() < d; ++j) largest = std::max(largest, sides[j]);
     std::frexp(largest, &exponent_);
-    std::vector<double> mean(d, 0.0);
+    std::vector<double> mean(numbers.size(), 0.0);
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < d; ++j)
-        mean[j] += (std::ldexp(x[i * d + j], -exponent_) - mean[j]) / static_cast<double>(i + 1);
+      for (std::size_t j = 0; j < numbers.size(); ++j)
+        mean[j] += (std::ldexp(x[i * d + numbers[j]], -exponent_) - mean[j]) / static_cast<double>(i + 1);
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < d; ++j)
-        x_[i * width_ + j] = std::ldexp(x[i * d + j], -exponent_) - mean[j];
+      for (std::size_t j = 0; j < numbers.size(); ++j)
+        x_[i * width_ + j] = std::ldexp(x[i * d + numbers[j]], -exponent_) - mean[j];
     if (weights != nullptr) weight_.assign(weights, weights + n);
+    if (numbers.size() < d) categories_ = Categories(x, n, d, sizes, sides, exponent_);
   }
 
   // A squared distance, or a loss, in the units that the records came in.
@@ -71,12 +82,18 @@ class Cloud {
     }
     return (s0 + s2) + (s1 + s3);
   }
-  double distance(Record i, Record j) const { return distance(row(i), row(j)); }
+  double distance(Record i, Record j) const {
+    const double numbers = distance(row(i), row(j));
+    return coded() ? numbers + categories_.apart(static_cast<std::size_t>(i), static_cast<std::size_t>(j)) : numbers;
+  }
+  bool coded() const { return categories_.columns() > 0; }
+  const Categories& categories() const { return categories_; }
 
  private:
-  std::size_t n_, width_;
+  std::size_t n_, width_ = 0;
   int exponent_ = 0;
   std::vector<double> x_, weight_;
+  Categories categories_;
 };
 
 class Groups {
@@ -92,6 +109,7 @@ class Groups {
     weight_.assign(count, 0.0);
     stale_.assign(count, 0);
     centre_.assign(count * cloud_.width(), 0.0);
+    if (cloud_.coded()) compositions_.assign(count, {});
     free_.clear();
     for (std::size_t i = 0; i < label_.size(); ++i) append(static_cast<Record>(i), label_[i]);
     for (std::size_t g = 0; g < count; ++g) {
@@ -108,7 +126,21 @@ class Groups {
   std::size_t size(Group g) const { return members(g).size(); }
   double weight(Group g) const { return weight_[static_cast<std::size_t>(g)]; }
   const double* centre(Group g) const { return centre_.data() + static_cast<std::size_t>(g) * cloud_.width(); }
-  double to_centre(Record i, Group g) const { return cloud_.distance(cloud_.row(i), centre(g)); }
+  double to_centre(Record i, Group g) const {
+    const double numbers = cloud_.distance(cloud_.row(i), centre(g));
+    if (!cloud_.coded()) return numbers;
+    return numbers + cloud_.categories().from(static_cast<std::size_t>(i), compositions_[static_cast<std::size_t>(g)], mass(g));
+  }
+
+  // Squared distance of the centres of two groups.
+  double apart(Group g, Group h) const {
+    const double numbers = cloud_.distance(centre(g), centre(h)), a = mass(g), b = mass(h);
+    if (!cloud_.coded()) return numbers;
+    const Composition &first = compositions_[static_cast<std::size_t>(g)], &second = compositions_[static_cast<std::size_t>(h)];
+    double shared = 0.0;
+    for (const auto& [c, weight] : first.weights()) shared += cloud_.categories().square_of(c) * weight * second.of(c);
+    return numbers + std::max(first.squares() / (a * a) + second.squares() / (b * b) - 2.0 * shared / (a * b), 0.0);
+  }
 
   // Change of the loss when `i` leaves its group (never positive).
   double leave_change(Record i) const {
@@ -170,6 +202,7 @@ class Groups {
       members_.emplace_back();
       weight_.push_back(0.0);
       stale_.push_back(0);
+      if (cloud_.coded()) compositions_.emplace_back();
       centre_.resize(centre_.size() + cloud_.width(), 0.0);
     }
     return free_.back();
@@ -228,7 +261,17 @@ class Groups {
       for (std::size_t j = 0; j < cloud_.width(); ++j) c[j] /= share;
     weight_[static_cast<std::size_t>(g)] = total;
     stale_[static_cast<std::size_t>(g)] = 0;
+    if (!cloud_.coded()) return;
+    compositions_[static_cast<std::size_t>(g)].clear();
+    for (const Record i : list) book(g, i, total > 0 ? cloud_.weight(i) : 1.0);
   }
+
+  void book(Group g, Record i, double weight) {
+    if (cloud_.coded()) cloud_.categories().book(static_cast<std::size_t>(i), weight, compositions_[static_cast<std::size_t>(g)]);
+  }
+
+  // What the weights of a group's categories are shares of.
+  double mass(Group g) const { return weight(g) > 0 ? weight(g) : std::max(static_cast<double>(size(g)), 1.0); }
 
   bool must_recentre(Group g) {
     return size(g) <= kSmall || weight(g) <= 0 || ++stale_[static_cast<std::size_t>(g)] >= size(g);
@@ -241,6 +284,7 @@ class Groups {
     const double* row = cloud_.row(i);
     const double step = sign * cloud_.weight(i) / weight(g);
     for (std::size_t j = 0; j < cloud_.width(); ++j) c[j] += step * (row[j] - c[j]);
+    book(g, i, sign * cloud_.weight(i));
   }
 
   void recentre_after_exchange(Group g, Record out, Record in) {
@@ -250,6 +294,8 @@ class Groups {
     const double w = cloud_.weight(out), v = cloud_.weight(in);
     for (std::size_t j = 0; j < cloud_.width(); ++j)
       c[j] += (v * (coming[j] - c[j]) - w * (leaving[j] - c[j])) / weight(g);
+    book(g, out, -w);
+    book(g, in, v);
   }
 
   const Cloud& cloud_;
@@ -259,6 +305,7 @@ class Groups {
   std::vector<double> weight_;
   std::vector<std::uint32_t> stale_;  // updates of a centre since it was last recomputed
   std::vector<double> centre_;
+  std::vector<Composition> compositions_;  // where the cloud has categories
   std::vector<Group> free_;
 };
 

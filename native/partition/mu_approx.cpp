@@ -17,12 +17,10 @@
 //
 // A real u always yields a cut: with subtrees of at most k - 2, those gathered hold at most 2k - 4, of 3k - 4 or
 // more. A Steiner u may not (subtrees k - 1, k - 1, k - 1), but then at most 3k - 3 records are left on it.
-#include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "core/words.hpp"
 #include "search/brute.hpp"
-#include "search/tree.hpp"
-#include <numeric>
+#include "search/coded_points.hpp"
 
 namespace shoal {
 namespace {
@@ -59,11 +57,10 @@ class Components {
 };
 
 // For every record the other end of its outgoing edge, -1 for roots. There must be k records or more.
-template <class Engine>
-std::vector<std::int32_t> grow(const Table& table, std::size_t k, bool simd, Progress& progress) {
-  std::vector<std::int32_t> rows(table.n), edge(table.n, -1);
-  std::iota(rows.begin(), rows.end(), 0);
-  Engine engine(table, rows, scans(simd));
+template <class Engine, class Points>
+std::vector<std::int32_t> grow(const Points& table, std::size_t k, bool simd, Progress& progress) {
+  std::vector<std::int32_t> edge(table.n, -1);
+  Engine engine(table, all_rows(table.n), scans_for(table, simd));
   Components trees(table.n);
   std::vector<Neighbour> near;
   std::size_t edges = 0;
@@ -287,7 +284,7 @@ x
     Shape (n, d), finite, standardised, n >= k.
 k
     Smallest tree, at least 1.
-engine, simd, progress
+coding, engine, simd, progress
     As for `mdav`.
 
 Returns
@@ -300,14 +297,15 @@ Aggarwal et al. (2005). Row after row, while the tree of a row holds fewer than 
 the nearest record outside of the tree, the lowest row among equals. Every edge leads to one of the k - 1 nearest others
 of the record it leaves. Distances are those of `mdav`.)";
 
-Output<std::int32_t> forest(Matrix x, std::size_t k, Word<SearchEngine> engine, bool simd, Listener listener) {
+Output<std::int32_t> forest(Matrix x, std::size_t k, Coding coding, Word<SearchEngine> engine, bool simd, Listener listener) {
   std::vector<std::int32_t> edge;
   Progress progress(listener);
   {
     nb::gil_scoped_release unlock;
-    const Table table(x.data(), x.shape(0), x.shape(1));
-    const bool brute = exhaustive(engine, table.n < kSmall);
-    edge = brute ? grow<Brute>(table, k, simd, progress) : grow<Tree>(table, k, simd, progress);
+    if (!coding && exhaustive(engine, x.shape(0) < kSmall))
+      edge = grow<Brute>(Table(x.data(), x.shape(0), x.shape(1)), k, simd, progress);
+    else
+      with_points(x, coding, [&](const auto& table) { edge = grow<EngineOf<decltype(table)>>(table, k, simd, progress); });
   }
   return to_numpy(std::move(edge));
 }
@@ -337,7 +335,7 @@ Output<std::int32_t> decompose(Ints edge, std::size_t k) {
 
 const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("forest", &forest, "x"_a, "k"_a, nb::kw_only(), "engine"_a = "auto", "simd"_a = true,
+  m.def("forest", &forest, "x"_a, "k"_a, nb::kw_only(), "coding"_a.none() = nb::none(), "engine"_a = "auto", "simd"_a = true,
         "progress"_a.none() = nb::none(), kForest);
   m.def("decompose", &decompose, "edge"_a, "k"_a, kDecompose);
 });

@@ -5,21 +5,18 @@
 // farthest one that is left is the next of that order. While a group grows, each member remembers its nearest
 // record outside and asks again only when that record has been taken: the remembered distance cannot have
 // shrunk. The criterion d_in < gamma d_out is compared as squares in float64.
-#include "core/exact_sum.hpp"
-#include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "core/words.hpp"
 #include "search/brute.hpp"
-#include "search/tree.hpp"
-#include <numeric>
+#include "search/coded_points.hpp"
 
 namespace shoal {
 namespace {
 
-template <class Engine>
+template <class Points, class Engine>
 class VMdav {
  public:
-  VMdav(const Table& table, std::size_t k, double gamma, Engine& engine, Progress& progress)
+  VMdav(const Points& table, std::size_t k, double gamma, Engine& engine, Progress& progress)
       : table_(table), k_(k), gamma2_(gamma * gamma), engine_(engine), progress_(progress), labels_(table.n, -1) {}
 
   std::vector<std::int32_t> run() {
@@ -39,13 +36,13 @@ class VMdav {
  private:
   // All rows, farthest from the mean first; `d2` holds the negated squared distance.
   std::vector<Neighbour> farthest_first() const {
-    ExactMean sums(table_.values.data(), table_.n, table_.d);
+    auto sums = mean_of(table_);
     for (std::size_t i = 0; i < table_.n; ++i) sums.add(table_.row(i));
-    std::vector<double> mean(table_.d);
+    std::vector<double> mean(sums.size());
     if (table_.n > 0) sums.mean(mean.data());
     std::vector<Neighbour> order(table_.n);
     for (std::size_t i = 0; i < table_.n; ++i)
-      order[i] = {-squared_distance(table_.row(i), mean.data(), table_.d), static_cast<std::int32_t>(i)};
+      order[i] = {-table_.squared_distance_to_point(table_.row(i), mean.data()), static_cast<std::int32_t>(i)};
     std::sort(order.begin(), order.end());
     return order;
   }
@@ -88,20 +85,20 @@ class VMdav {
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [this](auto a, auto b) { return labels_[a] < labels_[b]; });
     std::vector<Neighbour> best(left.size(), {std::numeric_limits<double>::infinity(), -1});
-    ExactMean sums(table_.values.data(), table_.n, table_.d);
-    std::vector<double> mean(table_.d);
+    auto sums = mean_of(table_);
+    std::vector<double> mean(sums.size());
     for (std::size_t i = left.size(); i < order.size();) {
       const std::int32_t group = labels_[order[i]];
       sums.clear();
       for (; i < order.size() && labels_[order[i]] == group; ++i) sums.add(table_.row(order[i]));
       sums.mean(mean.data());
       for (std::size_t l = 0; l < left.size(); ++l)
-        best[l] = std::min(best[l], {squared_distance(table_.row(left[l]), mean.data(), table_.d), group});
+        best[l] = std::min(best[l], {table_.squared_distance_to_point(table_.row(left[l]), mean.data()), group});
     }
     for (std::size_t l = 0; l < left.size(); ++l) labels_[left[l]] = best[l].row;
   }
 
-  const Table& table_;
+  const Points& table_;
   std::size_t k_;
   double gamma2_;
   Engine& engine_;
@@ -111,12 +108,10 @@ class VMdav {
   std::int32_t groups_ = 0;
 };
 
-template <class Engine>
-std::vector<std::int32_t> partition(const Table& table, std::size_t k, double gamma, bool simd, Progress& progress) {
-  std::vector<std::int32_t> rows(table.n);
-  std::iota(rows.begin(), rows.end(), 0);
-  Engine engine(table, rows, scans(simd));
-  return VMdav<Engine>(table, k, gamma, engine, progress).run();
+template <class Engine, class Points>
+std::vector<std::int32_t> partition(const Points& table, std::size_t k, double gamma, bool simd, Progress& progress) {
+  Engine engine(table, all_rows(table.n), scans_for(table, simd));
+  return VMdav<Points, Engine>(table, k, gamma, engine, progress).run();
 }
 
 // Growing asks k times for a nearest neighbour, so exhaustive search pays for tiny tables only.
@@ -133,7 +128,7 @@ k
 gamma
     A record outside joins while its distance to the nearest member is below gamma times its distance to the nearest
     other record outside; at least 0, where 0 keeps every group at k.
-engine, simd, progress
+coding, engine, simd, progress
     As for `mdav`.
 
 Returns
@@ -145,21 +140,25 @@ Notes
 Solanas & Martinez-Balleste (2006). Groups grow to 2k - 1 members at most; the last records, fewer than k, join the
 groups with the nearest mean. The canonical order is that of `mdav`.)";
 
-Output<std::int32_t> vmdav(Matrix x, std::size_t k, double gamma, Word<SearchEngine> engine, bool simd, Listener listener) {
+Output<std::int32_t> vmdav(Matrix x, std::size_t k, double gamma, Coding coding, Word<SearchEngine> engine, bool simd,
+                           Listener listener) {
   std::vector<std::int32_t> labels;
   Progress progress(listener);
   {
     nb::gil_scoped_release unlock;
-    const Table table(x.data(), x.shape(0), x.shape(1));
-    const bool brute = exhaustive(engine, table.n < kSmall);
-    labels = brute ? partition<Brute>(table, k, gamma, simd, progress) : partition<Tree>(table, k, gamma, simd, progress);
+    if (!coding && exhaustive(engine, x.shape(0) < kSmall))
+      labels = partition<Brute>(Table(x.data(), x.shape(0), x.shape(1)), k, gamma, simd, progress);
+    else
+      with_points(x, coding, [&](const auto& table) {
+        labels = partition<EngineOf<decltype(table)>>(table, k, gamma, simd, progress);
+      });
   }
   return to_numpy(std::move(labels));
 }
 
 const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("vmdav", &vmdav, "x"_a, "k"_a, "gamma"_a, nb::kw_only(), "engine"_a = "auto", "simd"_a = true,
+  m.def("vmdav", &vmdav, "x"_a, "k"_a, "gamma"_a, nb::kw_only(), "coding"_a.none() = nb::none(), "engine"_a = "auto", "simd"_a = true,
         "progress"_a.none() = nb::none(), kVmdav);
 });
 

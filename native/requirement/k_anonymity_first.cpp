@@ -8,72 +8,58 @@
 // records left make the last group.
 //
 // A try costs one update of the excess for each different member value (requirement_check.hpp). Ties go to the nearer
-// member, then to the lower row.
-#include <functional>
-#include <numeric>
-
-#include "core/exact_sum.hpp"
+// member, then to the lower row. Candidates come from the tree, a few at first and four times as many whenever they
+// are used up, so that a group that soon holds looks at few records.
 #include "core/progress.hpp"
-#include "core/table.hpp"
 #include "requirement/requirement_check.hpp"
+#include "search/coded_points.hpp"
 
 namespace shoal {
 namespace {
 
-using Ranked = std::pair<double, Record>;
-
+template <class Points>
 class KAnonymityFirst {
  public:
-  KAnonymityFirst(const Table& table, RequirementCheck& check, std::size_t k)
-      : table_(table), k_(k), check_(check), mean_(table.values.data(), table.n, table.d), left_(table.n), label_(table.n, -1) {
-    std::iota(left_.begin(), left_.end(), 0);
+  KAnonymityFirst(const Points& table, RequirementCheck& check, std::size_t k)
+      : table_(table), k_(k), check_(check), mean_(mean_of(table)), engine_(table, all_rows(table.n), scans_for(table, true)),
+        label_(table.n, -1) {
     for (std::size_t i = 0; i < table.n; ++i) mean_.add(table.row(i));
   }
 
   std::vector<std::int32_t> run(Progress& progress) {
-    std::vector<double> mean(table_.d);
-    while (!left_.empty()) {
+    std::vector<double> mean(mean_.size());
+    while (engine_.live() > 0) {
       mean_.mean(mean.data());
-      const Record first = farthest(mean.data());
+      const Record first = engine_.farthest_from_mean(mean.data());
       form(first, progress);
-      if (!left_.empty()) form(farthest(row(first)), progress);
+      if (engine_.live() > 0) form(engine_.farthest(row(first)), progress);
     }
     return label_;
   }
 
  private:
-  const double* row(Record i) const { return table_.row(static_cast<std::size_t>(i)); }
-  double distance(const double* a, const double* b) const { return squared_distance(a, b, table_.d); }
+  static constexpr std::size_t kMore = 4;  // times as many candidates as before
 
-  Record farthest(const double* from) const {
-    Record best = left_.front();
-    double most = -1;
-    for (const Record i : left_) {
-      const double d2 = distance(row(i), from);
-      if (d2 > most) most = d2, best = i;
-    }
-    return best;
-  }
+  const double* row(Record i) const { return table_.row(static_cast<std::size_t>(i)); }
 
   void form(Record seed, Progress& progress) {
-    std::vector<Ranked> order;
-    for (const Record i : left_) order.emplace_back(i == seed ? -1.0 : distance(row(i), row(seed)), i);
-    if (order.size() < 2 * k_) return close(order, order.size());
-    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k_ - 1), order.end());
-    std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k_));
+    const std::size_t live = engine_.live(), size = live < 2 * k_ ? live : k_;
+    engine_.nearest(row(seed), seed, size, near_);
     std::vector<Record> members;
-    for (std::size_t r = 0; r < k_; ++r) members.push_back(order[r].second);
+    for (const Neighbour& near : near_) members.push_back(near.row);
+    if (size == k_) settle(seed, members, progress);
+    close(members);
+  }
+
+  // Exchange members for the next nearest until the group has no excess.
+  void settle(Record seed, std::vector<Record>& members, Progress& progress) {
     GroupState group = check_.open(members);
-    auto end = order.end();
-    const auto begin = order.begin() + static_cast<std::ptrdiff_t>(k_);
-    if (group.excess > 0) std::make_heap(begin, end, std::greater<>());
-    while (group.excess > 0 && end != begin) {
-      std::pop_heap(begin, end, std::greater<>());
-      exchange(members, group, (--end)->second);
-      progress.tick(1.0 - static_cast<double>(left_.size()) / static_cast<double>(label_.size()));
+    const std::size_t live = engine_.live();
+    for (std::size_t next = k_; group.excess > 0 && next < live; ++next) {
+      if (next == near_.size()) engine_.nearest(row(seed), seed, std::min(kMore * next, live), near_);
+      exchange(members, group, near_[next].row);
+      progress.tick(1.0 - static_cast<double>(live) / static_cast<double>(label_.size()));
     }
-    for (std::size_t r = 0; r < k_; ++r) order[r].second = members[r];
-    close(order, k_);
   }
 
   // Put `candidate` where the excess becomes least, if that lowers it.
@@ -89,21 +75,21 @@ class KAnonymityFirst {
     members[best] = candidate;
   }
 
-  void close(const std::vector<Ranked>& order, std::size_t size) {
-    for (std::size_t r = 0; r < size; ++r) {
-      label_[static_cast<std::size_t>(order[r].second)] = count_;
-      mean_.remove(row(order[r].second));
+  void close(const std::vector<Record>& members) {
+    for (const Record i : members) {
+      label_[static_cast<std::size_t>(i)] = count_;
+      mean_.remove(row(i));
     }
-    const auto taken = [&](Record i) { return label_[static_cast<std::size_t>(i)] == count_; };
-    left_.erase(std::remove_if(left_.begin(), left_.end(), taken), left_.end());
+    engine_.remove(members);
     ++count_;
   }
 
-  const Table& table_;
+  const Points& table_;
   std::size_t k_;
   RequirementCheck& check_;
-  ExactMean mean_;
-  std::vector<Record> left_;  // ascending
+  MeanOf<Points> mean_;
+  EngineOf<Points> engine_;
+  std::vector<Neighbour> near_;  // of the seed, itself first
   std::vector<std::int32_t> label_;
   std::int32_t count_ = 0;
 };
@@ -116,6 +102,8 @@ x
     Shape (n, d), finite.
 check
     What every group must satisfy, as for `merge_groups`.
+coding
+    As for `mdav`.
 
 Returns
 -------
@@ -126,14 +114,15 @@ Notes
 -----
 Soria-Comas et al. (2015), Algorithm 2. Ties go to the nearer member, then to the lower row.)";
 
-auto k_anonymity_first(Matrix x, const Check& required, std::size_t k, Listener listener) {
+auto k_anonymity_first(Matrix x, const Check& required, std::size_t k, Listener listener, Coding coding) {
   Progress progress(listener);
   std::vector<std::int32_t> labels;
   {
     nb::gil_scoped_release unlocked;
-    const Table table(x.data(), x.shape(0), x.shape(1));
     RequirementCheck check(required);
-    labels = KAnonymityFirst(table, check, k).run(progress);
+    with_points(x, coding, [&](const auto& table) {
+      labels = KAnonymityFirst<std::decay_t<decltype(table)>>(table, check, k).run(progress);
+    });
   }
   return to_numpy(std::move(labels));
 }
@@ -142,7 +131,8 @@ auto k_anonymity_first(Matrix x, const Check& required, std::size_t k, Listener 
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("k_anonymity_first", &k_anonymity_first, "x"_a, "check"_a, "k"_a, "progress"_a.none() = nb::none(), kKAnonymityFirst);
+  m.def("k_anonymity_first", &k_anonymity_first, "x"_a, "check"_a, "k"_a, "progress"_a.none() = nb::none(), nb::kw_only(),
+        "coding"_a.none() = nb::none(), kKAnonymityFirst);
 });
 
 }  // namespace shoal

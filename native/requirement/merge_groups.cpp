@@ -20,8 +20,8 @@
 #include <tuple>
 
 #include "core/progress.hpp"
-#include "core/table.hpp"
 #include "core/words.hpp"
+#include "requirement/centres.hpp"
 #include "requirement/requirement_check.hpp"
 
 namespace shoal {
@@ -37,20 +37,9 @@ namespace {
 
 class Merger {
  public:
-  Merger(Matrix x, Ints labels, RequirementCheck& check, std::size_t k, Partner partner)
-      : d_(x.shape(1)), k_(k), partner_(partner), check_(check) {
-    const std::size_t n = x.shape(0);
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto g = static_cast<std::size_t>(labels.data()[i]);
-      if (g >= members_.size()) members_.resize(g + 1);
-      members_[g].push_back(static_cast<Record>(i));
-    }
-    centre_.assign(members_.size() * d_, 0.0);
+  Merger(const Matrix& x, const Coding& coding, const Ints& labels, RequirementCheck& check, std::size_t k, Partner partner)
+      : k_(k), partner_(partner), check_(check), members_(members_of(labels)), centres_(x, coding, members_) {
     for (std::size_t g = 0; g < members_.size(); ++g) {
-      for (std::size_t r = 0; r < members_[g].size(); ++r)
-        for (std::size_t j = 0; j < d_; ++j)
-          centre_[g * d_ + j] += (x.data()[static_cast<std::size_t>(members_[g][r]) * d_ + j] - centre_[g * d_ + j]) /
-                                 static_cast<double>(r + 1);
       group_states_.push_back(check_.open(members_[g]));
       version_.push_back(0);
       enlist(g);
@@ -84,6 +73,16 @@ class Merger {
   static constexpr double kNothing = 1e-12;  // a smaller share settled is a rounding error
   static constexpr std::size_t kGone = std::numeric_limits<std::size_t>::max();
 
+  static std::vector<std::vector<Record>> members_of(const Ints& labels) {
+    std::vector<std::vector<Record>> members;
+    for (std::size_t i = 0; i < labels.shape(0); ++i) {
+      const auto g = static_cast<std::size_t>(labels.data()[i]);
+      if (g >= members.size()) members.resize(g + 1);
+      members[g].push_back(static_cast<Record>(i));
+    }
+    return members;
+  }
+
   // Groups keep a name for life; their place among the live ones changes.
   std::size_t find(std::size_t name) const { return place_[name]; }
 
@@ -97,10 +96,12 @@ class Merger {
     if (need > 0) waiting_.emplace(need, -static_cast<std::int64_t>(name_[g]), version_[g]);
   }
 
-  std::size_t partner(std::size_t g) const {
-    if (partner_ == Partner::kNearest || group_states_[g].excess <= 0) return least(g, [&](std::size_t h) { return apart(g, h); });
-    if (partner_ == Partner::kFarthest) return least(g, [&](std::size_t h) { return -apart(g, h); });
-    return cheapest(g);
+  std::size_t partner(std::size_t g) {
+    return centres_.from(g, [&](auto apart) {
+      if (partner_ == Partner::kNearest || group_states_[g].excess <= 0) return least(g, apart);
+      if (partner_ == Partner::kFarthest) return least(g, [&](std::size_t h) { return -apart(h); });
+      return cheapest(g, apart);
+    });
   }
 
   // The other group of least `cost`, the lowest name among equals.
@@ -116,10 +117,11 @@ class Merger {
     return best;
   }
 
-  std::size_t cheapest(std::size_t g) const {
+  template <class Apart>
+  std::size_t cheapest(std::size_t g, const Apart& apart) const {
     double lowest = std::numeric_limits<double>::infinity();
     const std::size_t best = least(g, [&](std::size_t h) {
-      const double a = size(g), b = size(h), cost = a * b / (a + b) * apart(g, h);
+      const double a = size(g), b = size(h), cost = a * b / (a + b) * apart(h);
       const double brought = owed(group_states_[g]) + owed(group_states_[h]);
       if (cost > lowest * brought) return std::numeric_limits<double>::infinity();
       const double settled = brought - owed(check_.united(group_states_[g], group_states_[h]));
@@ -127,17 +129,14 @@ class Merger {
       lowest = std::min(lowest, price);
       return price;
     });
-    return std::isfinite(lowest) ? best : least(g, [&](std::size_t h) { return apart(g, h); });
+    return std::isfinite(lowest) ? best : least(g, apart);
   }
 
   double size(std::size_t g) const { return static_cast<double>(members_[g].size()); }
   static double owed(const GroupState& group) { return static_cast<double>(group.size()) * std::max(group.excess, 0.0); }
 
-  double apart(std::size_t g, std::size_t h) const { return squared_distance(&centre_[h * d_], &centre_[g * d_], d_); }
-
   void unite(std::size_t g, std::size_t h) {
-    const double share = static_cast<double>(members_[h].size()) / static_cast<double>(members_[g].size() + members_[h].size());
-    for (std::size_t j = 0; j < d_; ++j) centre_[g * d_ + j] += share * (centre_[h * d_ + j] - centre_[g * d_ + j]);
+    centres_.unite(g, h);
     members_[g].insert(members_[g].end(), members_[h].begin(), members_[h].end());
     group_states_[g] = check_.united(group_states_[g], group_states_[h]);
     ++version_[g];
@@ -148,8 +147,8 @@ class Merger {
   void remove(std::size_t h) {
     const std::size_t last = members_.size() - 1;
     place_[name_[h]] = kGone;
+    centres_.remove(h);
     if (h != last) {
-      std::copy_n(centre_.begin() + static_cast<std::ptrdiff_t>(last * d_), d_, centre_.begin() + static_cast<std::ptrdiff_t>(h * d_));
       members_[h] = std::move(members_[last]);
       group_states_[h] = std::move(group_states_[last]);
       version_[h] = version_[last];
@@ -162,14 +161,14 @@ class Merger {
     name_.pop_back();
   }
 
-  std::size_t d_, k_;
+  std::size_t k_;
   Partner partner_;
   RequirementCheck& check_;
   std::vector<std::vector<Record>> members_;
+  Centres centres_;
   std::vector<GroupState> group_states_;
   std::vector<std::uint32_t> version_;
   std::vector<std::size_t> name_, place_;
-  std::vector<double> centre_;
   std::priority_queue<std::tuple<double, std::int64_t, std::uint32_t>> waiting_;
 };
 
@@ -186,6 +185,8 @@ labels
 partner
     The group that one with an excess is merged with: that of the nearest centroid; the one that costs least within-group
     sum of squares for the excess it settles; or that of the farthest centroid.
+coding
+    As for `mdav`.
 
 Returns
 -------
@@ -196,14 +197,15 @@ Notes
 Soria-Comas et al. (2015), Algorithm 1: the group with the greatest excess and the one whose centroid is nearest. Ties go
 to the lowest group number.)";
 
-auto merge_groups(Matrix x, const Check& required, Ints labels, std::size_t k, Listener listener, Word<Partner> partner) {
+auto merge_groups(Matrix x, const Check& required, Ints labels, std::size_t k, Listener listener, Word<Partner> partner,
+                  Coding coding) {
   Progress progress(listener);
   std::vector<std::int32_t> out;
   std::int64_t merges = 0;
   {
     nb::gil_scoped_release unlocked;
     RequirementCheck check(required);
-    Merger merger(x, labels, check, k, partner);
+    Merger merger(x, coding, labels, check, k, partner);
     merges = merger.run(progress);
     out = merger.labels(x.shape(0));
   }
@@ -215,7 +217,7 @@ auto merge_groups(Matrix x, const Check& required, Ints labels, std::size_t k, L
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("merge_groups", &merge_groups, "x"_a, "check"_a, "labels"_a, "k"_a, "progress"_a.none() = nb::none(), nb::kw_only(),
-        "partner"_a = "nearest", kMergeGroups);
+        "partner"_a = "nearest", "coding"_a.none() = nb::none(), kMergeGroups);
 });
 
 }  // namespace shoal

@@ -1,5 +1,6 @@
 // Partitions made better, or brought under a requirement, by requirement_refiner.hpp.
 #include "requirement/requirement_refiner.hpp"
+#include "search/coded_points.hpp"
 
 namespace shoal {
 namespace {
@@ -9,6 +10,11 @@ struct RequirementRefinement {
   bool satisfied;
   std::int64_t moves;
 };
+
+Cloud cloud_of(const Matrix& x, const Coding& coding) {
+  const std::int64_t* const sizes = coding ? coding->first.data() : nullptr;
+  return {x.data(), nullptr, x.shape(0), x.shape(1), sizes, coding ? coding->second.data() : nullptr};
+}
 
 constexpr const char* kRefine = R"(Lower the within-group sum of squares, keeping groups of `k` or more and ending without excess.
 
@@ -25,17 +31,19 @@ near
 seed
     Of the proposals.
 moves
-    Proposals to make.)";
+    Proposals to make.
+coding
+    As for `mdav`.)";
 
 auto refine_tcloseness(Matrix x, const Check& required, Ints labels, IntMatrix near, std::size_t k, std::uint64_t seed,
-                       std::int64_t moves, Listener listener) {
+                       std::int64_t moves, Coding coding, Listener listener) {
   Progress progress(listener);
   std::vector<std::int32_t> out(labels.data(), labels.data() + labels.shape(0));
   bool satisfied = false;
   std::int64_t made = 0;
   {
     nb::gil_scoped_release unlocked;
-    const Cloud cloud(x.data(), nullptr, x.shape(0), x.shape(1));
+    const Cloud cloud = cloud_of(x, coding);
     Groups groups(cloud, out);
     RequirementCheck check(required);
     RequirementRefiner refiner(cloud, groups, check, {near.data(), near.shape(1)}, k, seed);
@@ -54,18 +62,20 @@ x, check, labels
     As for `refine_tcloseness`.
 near
     Shape (n, m), m >= 1; candidates that are tried first (`shoal.kernels.search.neighbours.candidates`).
+coding
+    As for `mdav`.
 
 Returns
 -------
 Group of each record, shape (n,), and the number of exchanges.)";
 
-auto repair_tcloseness(Matrix x, const Check& required, Ints labels, IntMatrix near, Listener listener) {
+auto repair_tcloseness(Matrix x, const Check& required, Ints labels, IntMatrix near, Listener listener, Coding coding) {
   Progress progress(listener);
   std::vector<std::int32_t> out(labels.data(), labels.data() + labels.shape(0));
   std::int64_t swaps = 0;
   {
     nb::gil_scoped_release unlocked;
-    const Cloud cloud(x.data(), nullptr, x.shape(0), x.shape(1));
+    const Cloud cloud = cloud_of(x, coding);
     Groups groups(cloud, out);
     RequirementCheck check(required);
     RequirementRefiner refiner(cloud, groups, check, {near.data(), near.shape(1)}, 1, 0);
@@ -85,9 +95,9 @@ static const Kernel kernel([](nb::module_& m) {
       .def_ro("satisfied", &RequirementRefinement::satisfied, "True if a partition without excess was met.")
       .def_ro("moves", &RequirementRefinement::moves, "Proposals made.");
   m.def("refine_tcloseness", &refine_tcloseness, "x"_a, "check"_a, "labels"_a, "near"_a, "k"_a, nb::kw_only(), "seed"_a,
-        "moves"_a, "progress"_a.none() = nb::none(), kRefine);
+        "moves"_a, "coding"_a.none() = nb::none(), "progress"_a.none() = nb::none(), kRefine);
   m.def("repair_tcloseness", &repair_tcloseness, "x"_a, "check"_a, "labels"_a, "near"_a, "progress"_a.none() = nb::none(),
-        kRepair);
+        nb::kw_only(), "coding"_a.none() = nb::none(), kRepair);
 });
 
 }  // namespace shoal

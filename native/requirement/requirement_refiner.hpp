@@ -177,8 +177,7 @@ class RequirementRefiner {
     Group best = -1;
     for (Group h = 0; h < static_cast<Group>(groups_.slots()); ++h) {
       if (h == g || groups_.size(h) == 0) continue;
-      if (best < 0 || cloud_.distance(groups_.centre(h), groups_.centre(g)) < cloud_.distance(groups_.centre(best), groups_.centre(g)))
-        best = h;
+      if (best < 0 || groups_.apart(h, g) < groups_.apart(best, g)) best = h;
     }
     return best;
   }

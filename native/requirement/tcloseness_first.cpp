@@ -12,24 +12,21 @@
 //
 // One engine a stratum answers 'nearest', one over all records 'farthest'; each stratum has its own small
 // table, so that memory stays in proportion to the input.
-#include "core/exact_sum.hpp"
-#include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "core/words.hpp"
 #include "search/brute.hpp"
-#include "search/tree.hpp"
+#include "search/coded_points.hpp"
 #include <memory>
-#include <numeric>
 
 namespace shoal {
 namespace {
 
-template <class Engine>
+template <class Points, class Engine>
 class Stratum {
  public:
   // `rows`: the stratum's rows of the whole table, ascending, so that ties are broken alike in both.
-  Stratum(const Table& whole, std::vector<std::int32_t> rows, const Scans& scans)
-      : table_(whole, rows), rows_(std::move(rows)), engine_(table_, count(table_.n), scans) {}
+  Stratum(const Points& whole, std::vector<std::int32_t> rows, const Scans& scans)
+      : table_(whole, rows), rows_(std::move(rows)), engine_(table_, all_rows(table_.n), scans) {}
 
   std::size_t live() const { return engine_.live(); }
 
@@ -44,31 +41,25 @@ class Stratum {
     return rows_[removed_.front()];
   }
 
-  static std::vector<std::int32_t> count(std::size_t n) {
-    std::vector<std::int32_t> rows(n);
-    std::iota(rows.begin(), rows.end(), 0);
-    return rows;
-  }
-
  private:
-  Table table_;
+  Points table_;
   std::vector<std::int32_t> rows_, removed_;
   std::vector<Neighbour> neighbours_;
   Engine engine_;
 };
 
-template <class Engine>
+template <class Points, class Engine>
 class TClosenessFirst {
  public:
-  TClosenessFirst(const Table& table, const std::int32_t* strata, std::size_t k, const Scans& scans, Progress& progress)
-      : table_(table), progress_(progress), all_(table, Stratum<Engine>::count(table.n), scans),
-        mean_(table.values.data(), table.n, table.d), centre_(table.d), labels_(table.n, -1) {
+  TClosenessFirst(const Points& table, const std::int32_t* strata, std::size_t k, const Scans& scans, Progress& progress)
+      : table_(table), progress_(progress), all_(table, all_rows(table.n), scans), mean_(mean_of(table)),
+        centre_(mean_.size()), labels_(table.n, -1) {
     std::vector<std::vector<std::int32_t>> rows(k);
     for (std::size_t i = 0; i < table.n; ++i) {
       rows[strata[i]].push_back(static_cast<std::int32_t>(i));
       mean_.add(table.row(i));
     }
-    for (auto& members : rows) strata_.push_back(std::make_unique<Stratum<Engine>>(table, std::move(members), scans));
+    for (auto& members : rows) strata_.push_back(std::make_unique<Stratum<Points, Engine>>(table, std::move(members), scans));
   }
 
   std::vector<std::int32_t> run() {
@@ -110,11 +101,11 @@ class TClosenessFirst {
     ++groups_;
   }
 
-  const Table& table_;
+  const Points& table_;
   Progress& progress_;
   Engine all_;
-  std::vector<std::unique_ptr<Stratum<Engine>>> strata_;
-  ExactMean mean_;
+  std::vector<std::unique_ptr<Stratum<Points, Engine>>> strata_;
+  MeanOf<Points> mean_;
   std::vector<double> centre_;
   std::vector<std::int32_t> labels_, rows_;
   std::int32_t groups_ = 0;
@@ -122,6 +113,12 @@ class TClosenessFirst {
 
 // Many strata of few records each: looking at all of them beats a tree over each.
 constexpr std::size_t kManyStrata = 50, kFewRecords = 100'000;
+
+template <class Engine, class Points>
+std::vector<std::int32_t> partition(const Points& table, const std::int32_t* strata, std::size_t k, bool simd,
+                                    Progress& progress) {
+  return TClosenessFirst<Points, Engine>(table, strata, k, scans_for(table, simd), progress).run();
+}
 
 constexpr const char* kTClosenessFirst = R"(Group records so that each group holds one record of every stratum, and at most one extra.
 
@@ -137,7 +134,7 @@ k
     Number of strata, which is the smallest group size; 1 <= k <= n.
 progress
     Called now and then with the fraction of the records that are grouped.
-engine, simd
+coding, engine, simd
     As for `mdav`.
 
 Returns
@@ -149,18 +146,20 @@ Notes
 Soria-Comas, Domingo-Ferrer, Sanchez & Martinez (2015), Algorithm 3, from 'while X' on. The canonical order is that of
 `mdav`.)";
 
-Output<std::int32_t> tcloseness_first(Matrix x, Ints strata, std::size_t k, Listener listener, Word<SearchEngine> engine,
-                                      bool simd) {
+Output<std::int32_t> tcloseness_first(Matrix x, Ints strata, std::size_t k, Listener listener, Coding coding,
+                                      Word<SearchEngine> engine, bool simd) {
   std::vector<std::int32_t> labels;
   Progress progress(listener);
   {
     nb::gil_scoped_release unlock;
-    const Table table(x.data(), x.shape(0), x.shape(1));
-    const bool few = table.n < 1000 || (k >= kManyStrata && table.n <= kFewRecords);
-    if (exhaustive(engine, few))
-      labels = TClosenessFirst<Brute>(table, strata.data(), k, scans(simd), progress).run();
+    const std::size_t n = x.shape(0);
+    const bool few = n < 1000 || (k >= kManyStrata && n <= kFewRecords);
+    if (!coding && exhaustive(engine, few))
+      labels = partition<Brute>(Table(x.data(), n, x.shape(1)), strata.data(), k, simd, progress);
     else
-      labels = TClosenessFirst<Tree>(table, strata.data(), k, scans(simd), progress).run();
+      with_points(x, coding, [&](const auto& table) {
+        labels = partition<EngineOf<decltype(table)>>(table, strata.data(), k, simd, progress);
+      });
   }
   return to_numpy(std::move(labels));
 }
@@ -168,7 +167,7 @@ Output<std::int32_t> tcloseness_first(Matrix x, Ints strata, std::size_t k, List
 const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("tcloseness_first", &tcloseness_first, "x"_a, "strata"_a, "k"_a, "progress"_a.none() = nb::none(), nb::kw_only(),
-        "engine"_a = "auto", "simd"_a = true, kTClosenessFirst);
+        "coding"_a.none() = nb::none(), "engine"_a = "auto", "simd"_a = true, kTClosenessFirst);
 });
 
 }  // namespace

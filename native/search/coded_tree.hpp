@@ -29,6 +29,7 @@ class CodedTree {
   CodedTree& operator=(const CodedTree&) = delete;
 
   std::size_t live() const { return live_; }
+  bool alive(std::int32_t row) const { return points_.of_row(row) >= 0; }
 
   // The live record farthest from q, a point that moves little from call to call.
   std::int32_t farthest_from_mean(const double* q) {
@@ -39,6 +40,23 @@ class CodedTree {
         centre_, blocks_.leaves(), [this](std::size_t leaf) { return scan_from_mean(leaf); },
         [this] { return std::sqrt(std::max(farthest_.d2 * (1.0 - gamma()), 0.0)); });
     return farthest_.row;
+  }
+
+  // The live record farthest from q, a row of numbers and codes.
+  std::int32_t farthest(const double* q) {
+    seed_.assign(q, q + table_.d);
+    return farthest();
+  }
+
+  // The `count` live records nearest to q, a row of numbers and codes, in order; `seed` (a live row, or -1) comes first
+  // whatever its row.
+  void nearest(const double* q, std::int32_t seed, std::size_t count, std::vector<Neighbour>& out) {
+    seed_.assign(q, q + table_.d);
+    out.clear();
+    if (seed >= 0) out.push_back({0.0, seed});
+    nearest_.clear();
+    if (count > out.size()) nearest(seed, count - out.size());
+    out.insert(out.end(), nearest_.begin(), nearest_.end());
   }
 
   // Remove `seed` and its k - 1 nearest into `rows`; then the record farthest from the seed among those left
@@ -53,6 +71,17 @@ class CodedTree {
     }
     remove(rows);
     return farthest_next ? farthest() : -1;
+  }
+
+  void remove(const std::vector<std::int32_t>& rows) {
+    for (std::int32_t row : rows) {
+      const std::int32_t id = points_.of_row(row);
+      points_.remove(row);
+      if (points_.empty(id)) blocks_.remove(id);
+    }
+    live_ -= rows.size();
+    blocks_.shrink();
+    if (blocks_.live() > 0 && 2 * blocks_.live() < blocks_.slots() && blocks_.slots() > 2 * kBlock) rebuild();
   }
 
  private:
@@ -191,17 +220,6 @@ class CodedTree {
     alignas(32) double d2[kBlock];
     blocks_.distances(leaf, seed_.data(), d2);
     for (std::size_t i = 0; i < blocks_.count(leaf); ++i) take(d2[i], blocks_.ids(leaf)[i]);
-  }
-
-  void remove(const std::vector<std::int32_t>& rows) {
-    for (std::int32_t row : rows) {
-      const std::int32_t id = points_.of_row(row);
-      points_.remove(row);
-      if (points_.empty(id)) blocks_.remove(id);
-    }
-    live_ -= rows.size();
-    blocks_.shrink();
-    if (blocks_.live() > 0 && 2 * blocks_.live() < blocks_.slots() && blocks_.slots() > 2 * kBlock) rebuild();
   }
 
   void rebuild() {

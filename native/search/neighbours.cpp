@@ -1,7 +1,6 @@
 // The m nearest others of every record, exactly, by a tree of boxes; ties go to the lowest rows.
-#include "core/kernels.hpp"
 #include "core/progress.hpp"
-#include "search/tree.hpp"
+#include "search/coded_points.hpp"
 
 namespace shoal {
 namespace {
@@ -11,11 +10,11 @@ struct Others {
   std::vector<double> squares;
 };
 
-Others by_tree(const Table& table, std::size_t width, Progress& progress) {
+template <class Points>
+Others by_tree(const Points& table, std::size_t width, Progress& progress) {
   Others others;
-  std::vector<std::int32_t> rows(table.n);
-  std::iota(rows.begin(), rows.end(), 0);
-  Tree tree(table, rows, scans(true));
+  const std::vector<std::int32_t> rows = all_rows(table.n);
+  EngineOf<Points> tree(table, rows, scans_for(table, true));
   std::vector<Neighbour> nearest;
   others.rows.reserve(table.n * width);
   others.squares.reserve(table.n * width);
@@ -46,26 +45,30 @@ x
     Shape (n, d), finite.
 m
     0 <= m <= n - 1.
+coding
+    As for `mdav`.
 
 Returns
 -------
 Row numbers and squared distances, both of shape (n, m), nearest first; of records at equal distance the lowest rows.)";
 
-auto neighbours(Matrix x, std::size_t m, Listener listener) {
+auto neighbours(Matrix x, std::size_t m, Coding coding, Listener listener) {
   Progress progress(listener);
   const std::size_t n = x.shape(0);
   Others others;
   {
     nb::gil_scoped_release free_lock;
-    const bool apart = m > 0 && x.shape(1) > 0;
-    others = apart ? by_tree(Table(x.data(), n, x.shape(1)), m, progress) : that_follow(n, m);
+    if (m > 0 && x.shape(1) > 0)
+      with_points(x, coding, [&](const auto& table) { others = by_tree(table, m, progress); });
+    else
+      others = that_follow(n, m);
   }
   return std::pair(to_numpy(std::move(others.rows), {n, m}), to_numpy(std::move(others.squares), {n, m}));
 }
 
 const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("neighbours", &neighbours, "x"_a, "m"_a, nb::kw_only(), "progress"_a.none() = nb::none(), kNeighbours);
+  m.def("neighbours", &neighbours, "x"_a, "m"_a, nb::kw_only(), "coding"_a.none() = nb::none(), "progress"_a.none() = nb::none(), kNeighbours);
 });
 
 }  // namespace

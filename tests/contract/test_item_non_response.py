@@ -31,6 +31,7 @@ FILLS_IN = {
     "normal": "as latin-hypercube",
     "permutation": "moves a missing cell as it moves a known one",
     "data-swap": "moves whole cells, missing ones too",
+    "private-marginals": "makes new records, in which a missing cell is a category",
     "permute": "moves a missing cell as it moves a known one",
     "targeted-swap": "moves whole cells, missing ones too",
     "pseudonymise": "gives missing numbers a pseudonym of their own",

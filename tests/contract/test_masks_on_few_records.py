@@ -25,6 +25,7 @@ PARAMETERS = {
     "truncate-records": {"most": 1},
     "profiles": {"k": 1},
     "safepub": {"epsilon": 1, "delta": 0.1},
+    "private-marginals": {"epsilon": 1, "delta": 0.1, "domain": {"x": (0.0, 1.0), "y": (0.0, 1.0)}},
     **{name: {"epsilon": 1, "bounds": {"x": (0, 1), "y": (0, 1)}} for name in ("laplace", "geometric", "staircase")},
 }
 CATEGORICAL = (
@@ -51,4 +52,4 @@ def test_few_records(entry, n):
         assert n < 2, "two records are enough for every mask"
     else:
         left = len(change.records)
-    assert left <= n
+    assert left <= n or entry.cls.makes_records

@@ -50,6 +50,7 @@ MASKS: dict[str, list[dict[str, Any]]] = {
     "round": [{"base": 0.1}, {"base": 0.1, "kind": "controlled"}],
     "recode": [{"bins": 4}],
     "remove-identifiers": [{"columns": ["name"]}],
+    "private-marginals": [],  # as safepub
     "safepub": [],  # wants to be the release's only columns; a plan of its own
     "sample": [{"fraction": 0.5, "columns": []}],
     "shuffle": [{"given": ["c"], "columns": ["a", "b"]}],
@@ -166,6 +167,10 @@ def plans() -> Iterator[tuple[str, dict[str, Any]]]:
         "mask safepub",
         {"columns": {**dict.fromkeys(COLUMNS, "identifier"), "illness": COLUMNS["illness"]}} | {"steps": [sampled]},
     )
+    domain = {"illness": ["f", "g", "h"], "sex": ["f", "m"], "a": [-5.0, -1.0, 0.5, 5.0], "c": [0, 40, 50, 60, 100]}
+    private = {"mask": "private-marginals", "epsilon": 1, "delta": 0.01, "columns": [*domain], "domain": domain}
+    columns = {name: said if name in domain else "identifier" for name, said in COLUMNS.items()}
+    yield "mask private-marginals", {"columns": columns, "steps": [private]}
     decimals = {**COLUMNS, "c": {"role": "confidential", "decimals": 3}}
     for name, listed in CONSTRAINED.items():
         yield name, {"columns": decimals, "steps": listed, "constraints": RULES}

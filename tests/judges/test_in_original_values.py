@@ -75,3 +75,22 @@ def test_total_loss_does_not_look_like_the_original() -> None:
     (column,) = shoal.protect(frame, plan, seed=1).account.columns
     assert shares(column.both, "original")["aa"] == 0.925
     assert shares(column.both, "released") == {"aa": 0.25, "ab": 0.25, "ba": 0.25, "bb": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "coarse"),
+    [
+        (["u", "u", "v", "w"], ["u | v", "u | v", "v", "w"], {"u": 0.25, "v": 0.25}),  # w and one v were kept
+        (["u", "v"], ["v", "u"], {}),
+        ([20.0, 25.0, 29.0, 60.0], ["[20, 29]", "[20, 29]", "[20, 29]", "60"], {20.0: 0.25, 25.0: 0.25, 29.0: 0.25}),
+    ],
+)
+def test_what_comes_from_labels_of_several_values_is_marked(before, after, coarse) -> None:
+    picture = drawn(before, after)
+    assert picture is not None
+    parts = [(bar.get("category", bar.get("low")), bar["coarse"]) for bar in picture["bins"] if "coarse" in bar]
+    assert [part for _, part in parts] == list(coarse.values())
+    for (place, _), value in zip(parts, coarse):
+        assert place == value or place <= value < place + 5
+    marked = [bar for bar in picture["bins"] if "coarse" in bar]
+    assert all(bar["table"] == "released" and bar["coarse"] <= bar["share"] for bar in marked)

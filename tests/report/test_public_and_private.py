@@ -87,7 +87,7 @@ def identity(item: Any) -> Any:
     if "columns" in item:
         return tuple(item["columns"])
     if "share" in item:  # of a distribution: the private one has the original beside the release
-        return tuple((key, str(value)) for key, value in sorted(item.items()) if key != "share")
+        return tuple((key, str(value)) for key, value in sorted(item.items()) if key not in ("share", "coarse"))
     return item.get("name", "")
 
 

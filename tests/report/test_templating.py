@@ -69,3 +69,13 @@ def test_not_kept(why: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> No
     assert get() == get() == TEMPLATE
     assert names == ["evidence.html"] * 2
     assert not folder.is_dir()
+
+
+def test_a_full_disk_leaves_nothing(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    def write_bytes(self: Path, data: bytes) -> int:
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_bytes)
+    assert get() == TEMPLATE
+    assert not list(folder.rglob("templates/*"))

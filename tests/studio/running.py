@@ -89,6 +89,7 @@ def running(folder: Path, *more: str, largest: int | None = None, temporary: Pat
     """
     log = folder / "studio.log"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    environment |= {"XDG_STATE_HOME": str(folder / "state"), "LOCALAPPDATA": str(folder / "state")}
     if largest is not None:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"  # half of it would stay, for others to load
     if temporary is not None:

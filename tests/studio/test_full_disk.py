@@ -1,5 +1,6 @@
 """A disk that is full, and processes that are killed in the midst: the page says so, and nothing is half written."""
 
+import json
 import os
 import shutil
 import time
@@ -49,7 +50,9 @@ def test_nothing_is_half_written(output: str, small_disk: tuple[Running, Path]) 
     assert kind == "error"
     assert "cannot be written" in sentence
     assert "free some space" in sentence
-    assert sorted(path.name for path in folder.iterdir()) == ["studio.log", "temporary"]
+    assert sorted({path.name for path in folder.iterdir()} - {"state"}) == ["studio.log", "temporary"]
+    for saved in (folder / "state").rglob("*.*"):  # what is saved by itself is whole, or not there
+        json.loads(saved.read_text())
     assert not list((folder / "temporary").rglob("*.*"))
     assert studio.ask("rows", {"run": run})[0] == 200  # and all is still there
     assert studio.log.read_text().count("\n") <= 3

@@ -169,3 +169,8 @@ def test_no_form_changes_a_text_nested_too_deep() -> None:
     for text in ("a: " + "[" * 3000 + "]" * 3000, "- " * 3000):
         with pytest.raises(PlanError, match="nested more than 120 deep"):
             put(text, ["steps"], 1)
+
+
+def test_a_change_without_a_place_is_refused() -> None:
+    with pytest.raises(PlanError, match="needs a place"):
+        put("columns: {age: other}\n", [], 1)

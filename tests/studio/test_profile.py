@@ -77,3 +77,21 @@ def test_values_that_a_hierarchy_lacks_are_counted() -> None:
 def test_an_unknown_way_of_building_is_refused() -> None:
     with pytest.raises(InputError, match=r"^A hierarchy is built from intervals, prefix, order or dates\.$"):
         profile.built(TABLE, "age", "magic", [])
+
+
+def test_an_order_never_merges_a_code_of_no_answer_with_its_neighbour() -> None:
+    frame = pl.DataFrame({"grade": [1, 2, 3, 4, 8, 9]})
+    labels = {"8": "Not applicable", "9": "Refused to answer", "4": "best"}
+    paths = profile.built(frame, "grade", "order", [2, 4], labels)["paths"]
+    assert {path[0]: path[1] for path in paths if path[0] in "89"} == {"8": "8", "9": "9"}
+    together = [{p[0] for p in paths if p[1] == label} for label in {p[1] for p in paths}]
+    assert sorted(map(sorted, together)) == [["1", "2"], ["3", "4"], ["8"], ["9"]]
+    assert len({path[-1] for path in paths}) == 1
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda f: profile.values_of(f, "nope"), lambda f: profile.levels(f, "nope", None, Path())]
+)
+def test_a_column_that_is_gone_is_said(ask) -> None:
+    with pytest.raises(InputError, match="no such column"):
+        ask(pl.DataFrame({"x": [1]}))

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -14,11 +15,13 @@ from shoal.table.dependencies import (
     CHANCE,
     Dependencies,
     Dependency,
+    Support,
     determines,
     log_chance,
     log_chance_of,
     most_frequent,
     nearly_determines,
+    support_of,
 )
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
@@ -228,3 +231,19 @@ def test_tables_without_laws_claim_none() -> None:
         laws = Dependencies(records, exceptions=True)
         assert [law for name in columns for law in laws.of(name)] == []
         assert Arithmetic(records).laws == []
+
+
+@given(st.lists(st.tuples(st.integers(-1, 6), st.integers(-1, 4)), max_size=60))
+def test_support_is_what_counting_finds(pairs: list[tuple[int, int]]) -> None:
+    by, on = (np.array([pair[side] for pair in pairs], dtype=np.int32) for side in (0, 1))
+    groups: dict[int, Counter[int]] = {}
+    for cause, effect in pairs:
+        if cause >= 0 and effect >= 0:
+            groups.setdefault(cause, Counter())[effect] += 1
+    several = [group for group in groups.values() if group.total() > 1]
+    expected = Support(
+        exceptions=sum(group.total() - max(group.values()) for group in several),
+        pairs=sum(group.total() for group in several),
+        groups=len(several),
+    )
+    assert support_of(by, on) == expected

@@ -4,6 +4,7 @@ import pytest
 
 import shoal
 from shoal.table.microdata import Microdata
+from shoal.utility import propensity
 
 
 def pair(seed, n=400, d=2, shift=0.0):
@@ -124,3 +125,21 @@ def test_tables_of_different_length():
     x, y = pair(8)
     finding = shoal.Propensity(order=1).measure(x, y[:100])
     assert abs(finding.details["an independent sample"]["z"]) < 4
+
+
+def test_wide_products_of_categories_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three columns of 2, 3 and 4 categories: with room for 10 features the 2 products of the first two alone fit."""
+    rng = np.random.default_rng(8)
+    frames = [pl.DataFrame({f"c{m}": rng.integers(0, m, 300).astype(str) for m in (2, 3, 4)}) for _ in range(2)]
+    whole = shoal.Propensity().measure(*frames)
+    assert "pairs of columns left out" not in whole.details
+    assert whole.details["coefficients"] == 1 + 1 + 2 + 3 + 2 + 3 + 6
+    monkeypatch.setattr(propensity, "MOST_CELLS", 600 * 10)
+    part = shoal.Propensity().measure(*frames)
+    assert part.details["pairs of columns left out"] == 2
+    assert part.details["coefficients"] == 1 + 1 + 2 + 3 + 2
+    monkeypatch.setattr(propensity, "MOST_CELLS", 600)
+    main = shoal.Propensity().measure(*frames)
+    assert main.details["pairs of columns left out"] == 3
+    assert main.value == pytest.approx(shoal.Propensity(order=1).measure(*frames).value)
+    assert main.value < part.value < whole.value

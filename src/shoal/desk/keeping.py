@@ -26,7 +26,7 @@ from shoal.run.carry_out import Outcome
 from shoal.run.course import Course
 from shoal.run.judging import k_asked
 from shoal.run.one_step import SEQUENCE
-from shoal.run.privacy_spent import private_steps
+from shoal.run.privacy_spent import makes_records, private_steps
 from shoal.table.files.json_text import as_json
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
@@ -77,6 +77,10 @@ class Keeping:
             raise ParameterError("A ledger needs to know whose a record is. Add it to the plan: ledger: {key: COLUMN}.")
         if rules.hold_back and private_steps(plan):
             raise PlanError("ledger: hold_back looks at cells whose privacy loss nobody accounts for. Take it out.")
+        if rules.m and makes_records(plan):
+            raise PlanError(
+                "ledger: m counts the values released of a person, and new records are nobody's. Leave m out."
+            )
         file = Path(ledger) if ledger is not None else (plan.folder / rules.file if rules.file else None)
         if file is not None and after:
             raise ParameterError("A ledger in a file has all earlier releases in it. Leave --after out.")
@@ -157,12 +161,15 @@ class Keeping:
     def pending(self, done: Outcome) -> Pending:
         """The entry of a finished table, which waits to be written."""
         names = self._names(done.released.quasi_identifiers)
-        keys, rows = _cells(done.original, self.rules.key), done.released.rows
+        keys = _cells(done.original, self.rules.key)
+        released, filled = done.released, done.closure.records
+        if makes_records(done.plan):  # of all who were counted, and nobody's
+            released = filled = done.before
         entry = entry_of(
-            [keys[row] for row in rows.tolist()],
-            done.released,
-            done.closure.records,
-            done.before.take(_places(done.before.rows, rows)),
+            [keys[row] for row in released.rows.tolist()],
+            released,
+            filled,
+            done.before.take(_places(done.before.rows, released.rows)),
             names,
             self.secret,
             self._about(done, names),

@@ -1,3 +1,12 @@
-"""Equivalence classes of records, and the distinct values of a column (native/classes/)."""
+"""Equivalence classes of records, the distinct values of a column, and laws of two columns (native/classes/)."""
 
-from shoal.kernels._native import class_sizes, classes, distinct, first_rows, lone_cells, renumber, text_codes
+from shoal.kernels._native import (
+    class_sizes,
+    classes,
+    distinct,
+    first_rows,
+    law_support,
+    lone_cells,
+    renumber,
+    text_codes,
+)

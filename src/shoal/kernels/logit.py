@@ -3,21 +3,26 @@
 P(y = c | x) is proportional to exp(x' b_c), with b_0 = 0. The log-likelihood is concave, and with a normal prior on
 the coefficients strictly so: separated categories, which send a maximum likelihood estimate to infinity, get
 finite coefficients. Newton steps are halved until the objective rises, so the method always ends at the maximum.
+
+The second derivative has as many rows as there are coefficients, p (K - 1). Where these are many it is never written
+down (`FactoredInformation`): a step solves for it by conjugate gradients.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.kernels import linear
 from shoal.kernels._native import INTERCEPT_PRECISION, SLOPE_PRECISION
 from shoal.kernels.arrays import Floats
-from shoal.kernels.draws import standard_normal
+from shoal.kernels.designs import Design, design_of
 from shoal.kernels.elementary import exp, log
-from shoal.kernels.tall import cross, times
+from shoal.kernels.logit_information import DenseInformation, FactoredInformation
 
 STEPS = 100
 """Most Newton steps; about ten are usual."""
+
+MANY = 100
+"""Most coefficients, of three categories or more, for which the matrix of second derivatives is made."""
 
 RISE = 1e-10
 """The iteration ends when the objective rises by less than this for each record."""
@@ -32,13 +37,13 @@ class Logit:
     coefficients
         Shape (p, K - 1); coefficients of categories 1 to K - 1 against category 0.
     information
-        Shape (p (K - 1), p (K - 1)); minus the second derivative, coefficients of one category together.
+        Minus the second derivative of the objective.
     converged
         True if the iteration converged.
     """
 
     coefficients: Floats
-    information: Floats
+    information: DenseInformation | FactoredInformation
     converged: bool
 
     def probabilities(self, x: Floats) -> Floats:
@@ -47,19 +52,16 @@ class Logit:
 
     def drawn(self, rng: np.random.Generator) -> "Logit":
         """The model with coefficients drawn from the normal approximation of their posterior distribution."""
-        root = linear.cholesky(self.information)
-        step = linear.solve(root.T, standard_normal(rng, (len(root), 1)))
-        shape = self.coefficients.shape
-        return Logit(
-            coefficients=self.coefficients + step.reshape(shape[::-1]).T,
-            information=self.information,
-            converged=self.converged,
-        )
+        return replace(self, coefficients=self.coefficients + self.information.drawn(rng))
 
 
 def probabilities(x: Floats, coefficients: Floats) -> Floats:
     """Shape (n, K); probabilities of the categories at x (n, p)."""
-    score = np.concatenate([np.zeros((len(x), 1)), times(x[None], coefficients[None])[0]], axis=1)
+    return _shares(_scores(Design(x=x), coefficients))
+
+
+def _shares(score: Floats) -> Floats:
+    """Shape (n, K); `score` is written over."""
     score -= score.max(axis=1, keepdims=True)
     raised = exp(score)
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
@@ -78,18 +80,18 @@ def multinomial_logit(x: Floats, y: Floats, precision: Floats) -> Logit:
         Shape (p,); precisions, at least 0, of the independent normal priors with mean 0. Zeros are safe only where the
         maximum likelihood estimate exists.
     """
-    width, others = x.shape[1], y.shape[1] - 1
-    beta = np.zeros((width, others))
+    beta = np.zeros((x.shape[1], y.shape[1] - 1))
+    small = y.shape[1] == 2 or beta.size <= MANY
+    design = Design(x=x) if small else design_of(x)
     total = y.sum(axis=1)
-    best = _objective(x, y, beta, precision)
+    best = _objective(design, y, beta, precision)
     converged = False
     for _ in range(STEPS):
-        fitted = probabilities(x, beta)
-        slope = cross(x[None], (y - fitted * total[:, None])[None, :, 1:])[0] - precision[:, None] * beta
-        information = _information(x, fitted[:, 1:], total, precision)
-        step = linear.solve(information, slope.T.reshape(-1, 1)).reshape(others, width).T
+        fitted = _shares(_scores(design, beta))
+        slope = design.cross((y - fitted * total[:, None])[:, 1:]) - precision[:, None] * beta
+        step = information_of(design, fitted, total, precision, small).solved(slope)
         length = 1.0
-        while (value := _objective(x, y, beta + length * step, precision)) < best and length > 1e-8:
+        while (value := _objective(design, y, beta + length * step, precision)) < best and length > 1e-8:
             length /= 2
         if value <= best + RISE * max(1.0, float(total.sum())):
             converged = True
@@ -97,26 +99,26 @@ def multinomial_logit(x: Floats, y: Floats, precision: Floats) -> Logit:
                 beta = beta + length * step
             break
         beta, best = beta + length * step, value
-    information = _information(x, probabilities(x, beta)[:, 1:], total, precision)
+    information = information_of(design, _shares(_scores(design, beta)), total, precision, small)
     return Logit(coefficients=beta, information=information, converged=converged)
 
 
-def _objective(x: Floats, y: Floats, beta: Floats, precision: Floats) -> float:
-    score = np.concatenate([np.zeros((len(x), 1)), times(x[None], beta[None])[0]], axis=1)
+def _scores(design: Design, beta: Floats) -> Floats:
+    return np.concatenate([np.zeros((len(design.x), 1)), design.times(beta)], axis=1)
+
+
+def _objective(design: Design, y: Floats, beta: Floats, precision: Floats) -> float:
+    score = _scores(design, beta)
     top = score.max(axis=1)
     log_sum = top + log(exp(score - top[:, None]).sum(axis=1))
     likelihood = (y * score).sum() - (y.sum(axis=1) * log_sum).sum()
     return float(likelihood - (precision[:, None] * beta**2).sum() / 2)
 
 
-def _information(x: Floats, fitted: Floats, total: Floats, precision: Floats) -> Floats:
-    width, others = x.shape[1], fitted.shape[1]
-    out = np.empty((others, width, others, width))
-    for a in range(others):
-        for b in range(a, others):
-            weight = fitted[:, a] * ((a == b) - fitted[:, b]) * total
-            block = cross((x * weight[:, None])[None], x[None])[0]
-            out[a, :, b] = block
-            out[b, :, a] = block.T
-        out[a, :, a] += np.diag(precision)
-    return out.reshape(others * width, others * width)
+def information_of(
+    design: Design, fitted: Floats, total: Floats, precision: Floats, small: bool
+) -> DenseInformation | FactoredInformation:
+    """Minus the second derivative at fitted probabilities (n, K); `small`: it is to be written down."""
+    if small:
+        return DenseInformation.of(design.x, fitted, total, precision)
+    return FactoredInformation(x=design, fitted=fitted, total=total, precision=precision)

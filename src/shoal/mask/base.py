@@ -23,6 +23,9 @@ class Mask(ABC):
     leaves_gaps: ClassVar[bool] = False
     """True if missing cells stay where they are, each its own record's, so that their reasons may be released."""
 
+    makes_records: ClassVar[bool] = False
+    """True if new records are made for the table as a whole, as many as the method says: they are nobody's."""
+
     whole_records: ClassVar[bool] = False
     """The method's guarantee is for whole records: it must work on all columns that are released."""
 

@@ -49,7 +49,7 @@ class TruncateRecords(Mask):
         persons = records.unit_numbers("person")
         if persons is None:
             persons = np.arange(len(records))
-        kept = _place(persons, self._rank(records, persons, rng)) < self.most
+        kept = places_in_units(persons, self._rank(records, persons, rng)) < self.most
         kept |= persons < 0
         facts = {
             "records dropped": Count(n=int((~kept).sum())),
@@ -85,7 +85,7 @@ class TruncateRecords(Mask):
         return places
 
 
-def _place(persons: Longs, rank: Longs) -> Longs:
+def places_in_units(persons: Longs, rank: Longs) -> Longs:
     """Shape (n,); place of each record among those of its person, from 0."""
     by = np.lexsort((rank, persons))
     first: Bools = np.diff(persons[by], prepend=-2) != 0

@@ -6,6 +6,7 @@ from shoal.kernels.arrays import Partner
 from shoal.kernels.requirement import k_anonymity_first, merge_groups
 from shoal.partition._requirement.closeness import TClose
 from shoal.partition._requirement.requirement import GroupRequirement
+from shoal.table.packed import Packed
 from shoal.table.prelude import Generator, Ints, Progress, Records
 from shoal.vocabulary.prelude import Count, Facts, method
 
@@ -36,7 +37,9 @@ class KAnonymityFirst(TClose):
     def divide(
         self, records: Records, columns: Sequence[str], required: GroupRequirement, rng: Generator, progress: Progress
     ) -> tuple[Ints, Facts]:
-        x = records.matrix(columns)
-        labels = k_anonymity_first(x, required.check, self.k, progress)
-        merged, merges = merge_groups(x, required.check, labels, self.k, partner=self.partner)
+        points = Packed.of(records, columns)
+        labels = k_anonymity_first(points.x, required.check, self.k, progress, coding=points.coding)
+        merged, merges = merge_groups(
+            points.x, required.check, labels, self.k, partner=self.partner, coding=points.coding
+        )
         return merged, {"groups merged": Count(n=merges, unit="groups")}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from shoal.kernels.partition import coded_mdav, mdav
+from shoal.kernels.partition import mdav
 from shoal.partition.base import Partitioner
 from shoal.partition.blocks import in_blocks
 from shoal.table.packed import Packed
@@ -50,6 +50,4 @@ class MDAV(Partitioner):
 
     def _groups(self, points: Packed, progress: Progress) -> Ints:
         """The partition of the points, whichever way they stand."""
-        if points.coded:
-            return coded_mdav(points.x, points.categories, points.sides, self.k, progress=progress)
-        return mdav(points.x, self.k, progress=progress)
+        return mdav(points.x, self.k, coding=points.coding, progress=progress)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from shoal.kernels.partition.mu_approx import mu_approx
 from shoal.partition.base import Partitioner
+from shoal.table.packed import Packed
 from shoal.table.prelude import Generator, Partition, Progress, Records
 from shoal.vocabulary.prelude import Count, Ge, method
 
@@ -43,5 +44,6 @@ class MuApprox(Partitioner):
     k: Annotated[int, Ge(1)]
 
     def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
-        labels, edge = mu_approx(records.matrix(columns), self.k, progress=progress)
+        points = Packed.of(records, columns)
+        labels, edge = mu_approx(points.x, self.k, coding=points.coding, progress=progress)
         return Partition.of(labels, trees=Count(n=int((edge < 0).sum()), unit="trees"))

@@ -7,6 +7,7 @@ import numpy as np
 from shoal.kernels.requirement import repair_tcloseness, tcloseness_first
 from shoal.partition._requirement.closeness import TClose
 from shoal.partition._requirement.requirement import GroupRequirement, near_lists
+from shoal.table.packed import Packed
 from shoal.table.prelude import Generator, Ints, Progress, Records
 from shoal.vocabulary.prelude import Count, Facts, method
 
@@ -43,8 +44,9 @@ class TClosenessFirst(TClose):
         labels, count = first_groups(records, columns, required, self.k, self.t, progress)
         swaps = 0
         if required.excess(labels).max() > 0:
-            x = records.matrix(columns)
-            labels, swaps = repair_tcloseness(x, required.check, labels, near_lists(x))
+            points = Packed.of(records, columns)
+            near = near_lists(points.x, points.coding)
+            labels, swaps = repair_tcloseness(points.x, required.check, labels, near, coding=points.coding)
         return labels, {
             "strata of the confidential value": Count(n=count, unit="strata"),
             "records exchanged": Count(n=2 * swaps),
@@ -56,7 +58,8 @@ def first_groups(
 ) -> tuple[Ints, int]:
     """The groups of Algorithm 3, unchecked, and their number of strata."""
     count = strata_needed(len(records), k, t)
-    return tcloseness_first(records.matrix(columns), strata_of(required.ranks(), count), count, progress), count
+    points, strata = Packed.of(records, columns), strata_of(required.ranks(), count)
+    return tcloseness_first(points.x, strata, count, progress, coding=points.coding), count
 
 
 def strata_needed(n: int, k: int, t: float) -> int:

@@ -9,6 +9,7 @@ from shoal.partition._requirement.closeness import TClose
 from shoal.partition._requirement.requirement import GroupRequirement
 from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
+from shoal.table.packed import Packed
 from shoal.table.prelude import Generator, Ints, Progress, Records, part_of
 from shoal.vocabulary.prelude import Count, Facts, Nested, method, nested
 
@@ -51,13 +52,15 @@ class TClosenessMerge(TClose):
         self, records: Records, columns: Sequence[str], required: GroupRequirement, rng: Generator, progress: Progress
     ) -> tuple[Ints, Facts]:
         start = (self.start or MDAV(k=self.k)).assign(records, columns, rng, part_of(progress, 0.0, 0.5))
+        points = Packed.of(records, columns)
         labels, merges = merge_groups(
-            records.matrix(columns),
+            points.x,
             required.check,
             start.labels,
             self.k,
             part_of(progress, 0.5, 0.5),
             partner=self.partner,
+            coding=points.coding,
         )
         return labels, {
             "start": Nested({"groups": Count(n=start.n_groups, unit="groups"), **start.facts}),

@@ -11,7 +11,8 @@ from shoal.partition._requirement.closeness import TClose
 from shoal.partition._requirement.requirement import GroupRequirement, near_lists
 from shoal.partition.ancestor_loss import AncestorLoss
 from shoal.partition.tcloseness_first import first_groups, strata_of
-from shoal.table.prelude import Floats, Generator, Ints, Partition, Progress, Records, ints, part_of, seed_of
+from shoal.table.packed import Packed
+from shoal.table.prelude import Generator, Ints, Partition, Progress, Records, ints, part_of, seed_of
 from shoal.vocabulary.prelude import Count, Facts, Figure, Ge, method
 
 MOVES_PER_RECORD, MOST_MOVES = 10_000, 20_000_000
@@ -66,21 +67,22 @@ class TClosenessRefined(TClose):
         walked = [] if ancestors is None else ancestors.walked(self.k, required.check)
         if ancestors is not None and walked and len(records) > MOST_BOTH:
             return ancestors.refined(walked, self.k, required.check, rng, self.moves, rest)
-        x, near = records.matrix(columns), near_lists(records.matrix(columns))
+        points = Packed.of(records, columns)
+        near = near_lists(points.x, points.coding)
         first, count = first_groups(records, columns, required, self.k, self.t, part_of(progress, 0.0, START))
         if ancestors is not None:
-            starts = [satisfying_groups(x, required, first, near, self.k), *walked]
+            starts = [satisfying_groups(points, required, first, near, self.k), *walked]
             return ancestors.refined(starts, self.k, required.check, rng, self.moves, rest)
-        starts = [first, assigned(x, first, strata_of(required.ranks(), count))]
-        feasible = [satisfying_groups(x, required, start, near, self.k) for start in starts]
-        losses = [Partition.of(labels).sse(x) for labels in feasible]
+        starts = [first, assigned(points, first, strata_of(required.ranks(), count))]
+        feasible = [satisfying_groups(points, required, start, near, self.k) for start in starts]
+        losses = [points.sse(Partition.of(labels)) for labels in feasible]
         start = feasible[int(np.argmin(losses))]
-        labels, facts = annealed(x, required.check, start, near, self.k, rng, self.moves, rest)
+        labels, facts = annealed(points, required.check, start, near, self.k, rng, self.moves, rest)
         return labels, {"sse of algorithm 3": Figure(value=losses[0]), **facts}
 
 
 def annealed(
-    x: Floats,
+    points: Packed,
     check: RequirementCheck,
     labels: Ints,
     near: Ints,
@@ -91,23 +93,25 @@ def annealed(
 ) -> tuple[Ints, Facts]:
     """Groups refined with the given budget, or the default one, and facts."""
     if moves is None:
-        moves = min(MOVES_PER_RECORD * len(x), MOST_MOVES)
-    best = refine_tcloseness(x, check, labels, near, k, seed=seed_of(rng), moves=moves, progress=progress)
+        moves = min(MOVES_PER_RECORD * len(labels), MOST_MOVES)
+    best = refine_tcloseness(
+        points.x, check, labels, near, k, seed=seed_of(rng), moves=moves, coding=points.coding, progress=progress
+    )
     return best.labels, {
-        "sse at the start": Figure(value=Partition.of(labels).sse(x)),
-        "sse": Figure(value=Partition.of(best.labels).sse(x)),
+        "sse at the start": Figure(value=points.sse(Partition.of(labels))),
+        "sse": Figure(value=points.sse(Partition.of(best.labels))),
         "moves": Count(n=best.moves, unit="moves"),
     }
 
 
-def satisfying_groups(x: Floats, required: GroupRequirement, labels: Ints, near: Ints, k: int) -> Ints:
+def satisfying_groups(points: Packed, required: GroupRequirement, labels: Ints, near: Ints, k: int) -> Ints:
     """The groups themselves if they satisfy the required, else after exchanges, else after merging."""
     if required.excess(labels).max() > 0:
-        labels, _ = repair_tcloseness(x, required.check, labels, near)
-    return merge_groups(x, required.check, Partition.of(labels).labels, k)[0]
+        labels, _ = repair_tcloseness(points.x, required.check, labels, near, coding=points.coding)
+    return merge_groups(points.x, required.check, Partition.of(labels).labels, k, coding=points.coding)[0]
 
 
-def assigned(x: Floats, labels: Ints, strata: Ints) -> Ints:
+def assigned(points: Packed, labels: Ints, strata: Ints) -> Ints:
     """Deal the records of each stratum anew to the places that the stratum has in the groups.
 
     Stratum by stratum the squared distances to the groups' other members are minimised by optimal assignment,
@@ -117,25 +121,23 @@ def assigned(x: Floats, labels: Ints, strata: Ints) -> Ints:
     if max(map(len, members)) > MOST_ASSIGNED:
         return labels
     labels = labels.copy()
-    best, gained = Partition.of(labels).sse(x), True
+    best, gained = points.sse(Partition.of(labels)), True
     while gained:
         for rows in members:
-            labels[rows] = labels[rows][_dealt(x, labels, rows)]
-        now = Partition.of(labels).sse(x)
+            labels[rows] = labels[rows][_dealt(points, labels, rows)]
+        now = points.sse(Partition.of(labels))
         gained, best = now < best * (1 - 1e-9), now
     return ints(labels)
 
 
-def _dealt(x: Floats, labels: Ints, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+def _dealt(points: Packed, labels: Ints, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """For each of `rows` the number of the place, among those of `rows`, that it is given."""
     from scipy.optimize import linear_sum_assignment
 
-    groups = labels[rows]
-    rest = np.ones(len(x), dtype=bool)
-    rest[rows] = False
-    size = np.bincount(labels[rest], minlength=int(labels.max()) + 1).astype(np.float64)
-    sums = np.column_stack([np.bincount(labels[rest], weights=c[rest], minlength=len(size)) for c in x.T])
-    centre = sums[groups] / np.maximum(size[groups], 1.0)[:, None]
-    squares = ((x[rows][:, None, :] - centre) ** 2).sum(axis=2)
+    groups, others = labels[rows], labels.copy()
+    others[rows] = -1
+    count = int(labels.max()) + 1
+    size = np.bincount(others[others >= 0], minlength=count).astype(np.float64)
+    squares = points.squares_to_centres(rows, others, count)[:, groups]
     # A record joining s others costs s / (s + 1) times its squared distance to their mean.
     return np.asarray(linear_sum_assignment(squares * (size / (size + 1.0))[groups])[1])

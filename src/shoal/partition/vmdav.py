@@ -8,6 +8,7 @@ from pydantic import AllowInfNan
 
 from shoal.kernels.partition import vmdav
 from shoal.partition.base import Partitioner
+from shoal.table.packed import Packed
 from shoal.table.prelude import Generator, Partition, Progress, Records, part_of
 from shoal.vocabulary.prelude import Ge, Setting, method, of_original
 
@@ -39,15 +40,17 @@ class VMDAV(Partitioner):
     gamma: Annotated[Annotated[float, Ge(0), AllowInfNan(False)] | Literal["auto"], Setting()] = "auto"
 
     def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
-        x = records.matrix(columns)
+        points = Packed.of(records, columns)
+
+        def groups(gamma: float, report: Progress) -> Partition:
+            return Partition(labels=vmdav(points.x, self.k, gamma, coding=points.coding, progress=report))
+
         if self.gamma != "auto":
-            labels = vmdav(x, self.k, self.gamma, progress=progress)
-            return Partition(labels=labels)
+            return groups(self.gamma, progress)
         trials = [
-            Partition(labels=vmdav(x, self.k, gamma, progress=part_of(progress, number / len(GRID), 1 / len(GRID))))
-            for number, gamma in enumerate(GRID)
+            groups(gamma, part_of(progress, number / len(GRID), 1 / len(GRID))) for number, gamma in enumerate(GRID)
         ]
-        losses = [trial.sse(x) for trial in trials]
+        losses = [points.sse(trial) for trial in trials]
         best = int(np.argmin(losses))
         facts = of_original({"gamma": GRID[best], "sse by gamma": dict(zip(map(str, GRID), losses))})
         return Partition(labels=trials[best].labels, facts=facts)

@@ -265,7 +265,8 @@ class Plan:
     @cached_property
     def made_anew(self) -> tuple[str, ...]:
         """The columns whose cells are made for the table as a whole, so that a record's are nobody's."""
-        drawn = () if self.schema.names("stratum") else self.steps  # a stratum may be of few records
+        new = any(step.makes_records for step in self.steps)
+        drawn = () if self.schema.names("stratum") and not new else self.steps  # a stratum may be of few records
         return tuple(dict.fromkeys(name for step in drawn if step.as_a_whole for name in step.changes(self.schema)))
 
     @property

@@ -74,6 +74,11 @@ class Step(ABC):
         return False
 
     @property
+    def makes_records(self) -> bool:
+        """True if new records are made that are nobody's, as many as the method says (see `Mask.makes_records`)."""
+        return False
+
+    @property
     def predictors(self) -> tuple[str, ...] | None:
         """Unchanged columns on which new cells depend; None for all that the step does not change."""
         return None
@@ -272,6 +277,14 @@ class MaskStep(Step):
     @property
     def leaves_gaps(self) -> bool:
         return bool(self.method.leaves_gaps)
+
+    @property
+    def as_a_whole(self) -> bool:
+        return bool(self.method.makes_records)
+
+    @property
+    def makes_records(self) -> bool:
+        return bool(self.method.makes_records)
 
     def coded(self, identifier: Variable) -> bool:
         return bool(self.method.coded(identifier))

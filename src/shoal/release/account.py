@@ -8,7 +8,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 import shoal
 from shoal.judges.class_figures import MEANING
@@ -18,6 +17,7 @@ from shoal.judges.in_original_values import before_and_after
 from shoal.judges.odd_values import odd_values
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
+from shoal.kernels.classes import class_sizes
 from shoal.plan import Plan
 from shoal.plan.context import CONTEXTS
 from shoal.plan.publication import public_about, public_rule, public_sections, recorded
@@ -26,6 +26,7 @@ from shoal.release import Account, ColumnAccount, SingledOut
 from shoal.release.unchanged import differing, unchanged
 from shoal.report.evidence import ColumnBefore, Reached
 from shoal.run.carry_out import Outcome
+from shoal.run.privacy_spent import private_steps
 from shoal.table.bins import distribution
 from shoal.table.files.json_text import Record
 from shoal.table.records import MissingCells, Records
@@ -231,11 +232,12 @@ def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:
 def _bought_everywhere(done: Outcome) -> bool:
     """True if differential privacy was spent on every released column: a guarantee without a requirement.
 
-    It has no bearing on which cells are missing, so none may be.
+    Noise on cells has no bearing on which of them are missing, so none may be; a promise for whole records has.
     """
+    whole = all(step.method.whole_records for step in private_steps(done.plan))
     bought = {name for account in done.accounts for loss in losses(account.facts) for name in loss.columns}
     names = done.released.names()
-    return set(names) <= bought and done.before.complete_in(names)
+    return set(names) <= bought and (whole or done.before.complete_in(names))
 
 
 def counted_column(
@@ -259,18 +261,19 @@ def counted_column(
     return replace(
         column_account(plan, original, released, withheld, place),
         missing=int(released.missing.sum()),
-        distinct=_distinct(released),
-        before=None if before is None else _compared(before, released),
+        distinct=(distinct := _distinct(released)),
+        before=None if before is None else _compared(before, released, distinct),
     )
 
 
-def _compared(before: Variable, released: Variable) -> ColumnBefore:
-    """A released column compared with the original cells of the same records."""
+def _compared(before: Variable, released: Variable, distinct: int) -> ColumnBefore:
+    """A released column, which has so many values, compared with the original cells of the same records."""
+    changed = differing(before, released)
     mean, spread = _shift(before, released) if before.continuous and released.continuous else (None, None)
     return {
         "missing": int(before.missing.sum()),
-        "changed": float(differing(before, released).mean()) if len(released) else 0.0,
-        "distinct": _distinct(before),
+        "changed": float(changed.mean()) if len(released) else 0.0,
+        "distinct": _distinct(before) if changed.any() else distinct,
         "mean": mean,
         "spread": spread,
     }
@@ -286,7 +289,8 @@ def _shift(before: Variable, released: Variable) -> tuple[float | None, float | 
 
 
 def _distinct(variable: Variable) -> int:
-    return pl.Series(variable.values[~variable.missing]).n_unique()
+    values = variable.values[~variable.missing] + 0  # -0.0 is 0.0
+    return len(class_sizes([values], len(values)))
 
 
 def column_account(

@@ -91,10 +91,14 @@ class Figure(Declared, Measured):
 
 
 class Bin(TypedDict):
-    """Share of a table's records in a range of values, or in a category; times in milliseconds since 1970."""
+    """Share of a table's records in a range of values, or in a category; times in milliseconds since 1970.
+
+    `coarse` is the part of the share that comes from labels of several values, spread evenly over these.
+    """
 
     table: TableName
     share: float
+    coarse: NotRequired[float]
     low: NotRequired[float]
     high: NotRequired[float]
     category: NotRequired[str]

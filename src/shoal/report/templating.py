@@ -5,7 +5,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import cache_from_source
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 
 from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
@@ -42,9 +42,10 @@ class _Kept(BytecodeCache):
         place = self._place(bucket)
         with suppress(OSError):
             place.parent.mkdir(parents=True, exist_ok=True)
-            with NamedTemporaryFile(dir=place.parent, delete=False) as file:
-                bucket.write_bytecode(file)
-            Path(file.name).replace(place)
+        with suppress(OSError), TemporaryDirectory(dir=place.parent) as folder:  # a part of it never has its name
+            whole = Path(folder) / place.name
+            whole.write_bytes(bucket.bytecode_to_string())
+            whole.replace(place)
 
     def _place(self, bucket: Bucket) -> Path:
         source = Path(__file__).parent / "templates" / f"{bucket.key}.{self._compiler}.html"

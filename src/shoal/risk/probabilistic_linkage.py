@@ -1,17 +1,17 @@
 """Probabilistic record linkage (Fellegi & Sunter 1969) with parameters by EM (Jaro 1989)."""
 
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.judges.base import by_record
 from shoal.judges.intervals import cautious_interval
 from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, TablePair, Variable
 from shoal.kernels import linear
+from shoal.kernels.arrays import floats, ints
 from shoal.kernels.draws import drawn_rows
 from shoal.kernels.elementary import exp, log, log1p, log_of_sum
+from shoal.kernels.risk.agreements import Pairs
 from shoal.risk.base import RiskMeasure
 from shoal.risk.text_similarity import jaro_winkler
 from shoal.table.standardisation import deviation
@@ -23,9 +23,6 @@ MOST_COLUMNS = 16
 
 PAIRS = 200_000_000
 """So many pairs are some seconds' work; above it records are sampled."""
-
-BLOCK = 4_000_000
-"""Pairs in memory at a time."""
 
 STEPS = 200
 SETTLED = 1e-10
@@ -87,15 +84,12 @@ class ProbabilisticLinkage(RiskMeasure):
             raise NoFigure("There are not two records to tell apart.")
         rows = drawn_rows(rng, len(released), self.sample or max(100, PAIRS // len(original)))
         agree = [_Agreement(original[n], released[n], place, rows, self.tolerance, self.similarity) for n in names]
-        counts = np.zeros(1 << len(names), dtype=np.int64)
-        for _, patterns in _blocks(agree, len(rows), len(original)):
-            counts += np.bincount(patterns.ravel(), minlength=len(counts))
+        pairs = _pairs(agree, len(original), len(rows))
+        counts = pairs.counts()
         learned = estimate(counts, len(names), len(original))
         true = _true_probabilities(counts, np.column_stack([a.own(place[rows]) for a in agree]))
-        attacks = {
-            "by EM": _link(agree, weights(*learned), place[rows], len(original)),
-            "with true probabilities": _link(agree, weights(*true), place[rows], len(original)),
-        }
+        ranks = ints(np.vstack([_ranks(weights(*learned)), _ranks(weights(*true))]))
+        attacks = dict(zip(("by EM", "with true probabilities"), pairs.links(ranks, place[rows])))
         chances = max(attacks.values(), key=lambda attack: float(attack.sum()))
         hits, trials = float(chances.sum()), len(rows)
         return self.finding(
@@ -143,11 +137,6 @@ class _Agreement:
                     alike[i, j] |= _alike(a, b, similarity)
         self.alike = alike  # the last row and column, where code -1 points to, are missing
 
-    def block(self, part: slice) -> Bools:
-        if self.alike is not None:
-            return np.asarray(self.alike[self.y[part][:, None], self.x[None, :]])
-        return np.asarray(np.abs(self.y[part][:, None] - self.x[None, :]) <= self.reach)
-
     def own(self, place: Longs) -> Bools:
         """Shape (m,); whether each released record agrees with its own original."""
         if self.alike is not None:
@@ -171,15 +160,21 @@ def _alike(a: Any, b: Any, similarity: float) -> bool:
     return bool(a == b or str(a) == str(b))
 
 
-def _blocks(agree: list[_Agreement], m: int, n: int) -> Iterator[tuple[slice, NDArray[np.uint16]]]:
-    """Patterns of released records by all originals, a few records at a time; bit j is column j."""
-    step = max(1, BLOCK // n)
-    for start in range(0, m, step):
-        part = slice(start, min(start + step, m))
-        patterns = np.zeros((part.stop - start, n), dtype=np.uint16)
-        for j, column in enumerate(agree):
-            patterns |= column.block(part).astype(np.uint16) << np.uint16(j)
-        yield part, patterns
+def _pairs(agree: list[_Agreement], n: int, m: int) -> Pairs:
+    """All pairs of n originals and m released records; the bit of a column is its place."""
+    coded = [(j, column, column.alike) for j, column in enumerate(agree) if column.alike is not None]
+    numbers = [(j, column) for j, column in enumerate(agree) if column.alike is None]
+    x = [np.where(column.x < 0, table.shape[1] - 1, column.x) for _, column, table in coded]
+    y = [np.where(column.y < 0, table.shape[0] - 1, column.y) for _, column, table in coded]
+    return Pairs(
+        x=ints(np.reshape(x, (len(coded), n))),
+        y=ints(np.reshape(y, (len(coded), m))),
+        tables=[table for _, _, table in coded],
+        x_numbers=floats(np.reshape([column.x for _, column in numbers], (len(numbers), n))),
+        y_numbers=floats(np.reshape([column.y for _, column in numbers], (len(numbers), m))),
+        reach=floats([column.reach for _, column in numbers]),
+        bits=ints([*(j for j, _, _ in coded), *(j for j, _ in numbers)]),
+    )
 
 
 def estimate(counts: Longs, columns: int, n: int) -> tuple[Floats, Floats]:
@@ -242,14 +237,6 @@ def weights(m: Floats, u: Floats) -> Floats:
     return np.asarray(np.where(bits == 1, log(m / u), log1p(-m) - log1p(-u)).sum(axis=1))
 
 
-def _link(agree: list[_Agreement], weight: Floats, truth: Longs, n: int) -> Floats:
-    """Probability of the right link for each released record."""
-    _, rank = np.unique(np.round(weight, 9), return_inverse=True)
-    rank = rank.astype(np.uint16)
-    chances = np.empty(len(truth))
-    for part, patterns in _blocks(agree, len(truth), n):
-        ranks = rank[patterns]
-        best = ranks.max(axis=1)
-        own = ranks[np.arange(len(best)), truth[part]]
-        chances[part] = (own == best) / (ranks == best[:, None]).sum(axis=1)
-    return chances
+def _ranks(weight: Floats) -> Longs:
+    """Shape (2^columns,); the rank of each pattern by its weight, from 0."""
+    return np.unique(np.round(weight, 9), return_inverse=True)[1].reshape(-1)

@@ -12,7 +12,7 @@ from shoal.kernels.arrays import Floats
 from shoal.plan import Plan
 from shoal.replace.decimals import decimals_of
 from shoal.run.order import released_order, unit_numbers
-from shoal.run.privacy_spent import noisy_columns
+from shoal.run.privacy_spent import makes_records, noisy_columns
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 from shoal.table.schema import UNITS
@@ -121,6 +121,8 @@ def concluded(course: Course, before: Records, plan: Plan, constraints: Constrai
     records = records.without(plan.taken_out)
     for name in records.names(*UNITS):
         records = records.with_variables(_renumbered(records[name], entropy))
+    if makes_records(plan):  # in random order already, which no place of a table's record may touch
+        return replace(course, records=records)
     order = released_order(records.rows, entropy if plan.output.shuffle else None)
     return replace(course, records=records.take(order))
 

@@ -26,6 +26,11 @@ def private_steps(plan: Plan) -> tuple[Step, ...]:
     return tuple(step for step in plan.steps if step.own_cells)
 
 
+def makes_records(plan: Plan) -> bool:
+    """True if the records of a release are nobody's, and come in no relation to those of the table."""
+    return any(step.makes_records for step in plan.steps)
+
+
 def noisy_columns(plan: Plan) -> set[str]:
     """The columns whose cells get private noise: nothing else may depend on what they were, not even their decimals."""
     return {name for step in private_steps(plan) for name in _columns(plan, step)}
@@ -111,6 +116,11 @@ def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
         if len(private) > 1:
             raise PlanError(
                 f"{step.name} promises for whole records, which other private noise does not. Let it be the only one."
+            )
+        if step.makes_records and len(plan.steps) > 1:
+            raise PlanError(
+                f"{step.name} makes records that are nobody's, and {plan.steps[1].name} would take them for those of "
+                f"the table. Let it be the only step, and protect its release further by a plan of its own."
             )
         if plan.edit_rules.rules:
             raise PlanError(

@@ -6,7 +6,6 @@ text name the edition of it that they refer to, so that two tabs never overwrite
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NotRequired
@@ -19,7 +18,10 @@ from shoal.studio.arguments import Answer, checked
 from shoal.studio.holders import Keeper, Runner
 from shoal.studio.parcels import PAUSE, bring, carry
 from shoal.studio.plans import ReadPlan, names_in, put, reading, swapped
+from shoal.studio.reviewing import Reviewing
+from shoal.studio.saved import Work, earlier, home, key_of, recent, saving
 from shoal.studio.session import Session, of_text
+from shoal.studio.state import state_of
 from shoal.studio.worker import REPORT, Worker, WorkerGone, no_space, place_of_error
 from shoal.vocabulary.errors import InputError, ShoalError
 
@@ -38,20 +40,25 @@ class Change(TypedDict):
     yaml: NotRequired[str]
 
 
-class Studio:
+class Studio(Reviewing):
     """One person's table, plan and results."""
 
     def __init__(self) -> None:
-        self.session = Session()
+        super().__init__()
         self.folder = Path()
         self.keeper = Worker(Keeper)
         self.runner = Worker(Runner)
         self.task: asyncio.Task[None] | None = None
         self.handing_over: asyncio.Task[None] | None = None
         self.previews = 0
+        self.saved = home()
+        self.saving: asyncio.Task[None] | None = None
+        self.unsaved = ""
         self._read: tuple[str, ReadPlan] = ("", ReadPlan(tree={}, plan=None))
 
     def stop(self) -> None:
+        if self.saving is not None:
+            self.saving.cancel()
         self.keeper.stop()
         self.runner.stop()
 
@@ -151,6 +158,32 @@ class Studio:
         opened = self._opened("take_file", Path(), parcel=parcel, name=name, how=_reading(how))
         self._begin("open", "reading the file", opened)
 
+    async def do_take_up(self) -> None:
+        """Take up what was saved by itself of the present table."""
+        if self.session.source is None:
+            raise InputError("No table is open. Open one first.")
+        work = await asyncio.to_thread(Work.of, self.saved / f"{key_of(self.session.facts)}.json")
+        self.session = work.restored(self.session)
+
+    async def do_reopen(self, key: str) -> None:
+        """Open the table of saved work again, and take the work up."""
+        work = next((one for one in await asyncio.to_thread(recent, self.saved) if one["key"] == key), None)
+        if work is None or work["path"] is None:
+            raise InputError("The place of this table is not known. Drop its file here, and take the work up then.")
+        whole = await asyncio.to_thread(Work.of, self.saved / f"{key}.json")
+        path = Path(work["path"])
+        opened = self._opened("open", path.parent, path=str(path), how=dict(whole.reading))
+        self._begin("open", "reading the file", self._then_take_up(opened))
+
+    async def _then_take_up(self, opened: Awaitable[None]) -> None:
+        await opened
+        await self.do_take_up()
+
+    async def do_forget(self, key: str) -> None:
+        """Delete saved work."""
+        if any(work["key"] == key for work in await asyncio.to_thread(recent, self.saved)):
+            (self.saved / f"{key}.json").unlink(missing_ok=True)
+
     async def do_close(self) -> None:
         """Forget the table and all its results."""
         if self.session.job is not None:
@@ -166,8 +199,17 @@ class Studio:
         opened = await self.keeper.ask(what, report=self._report(), **given)
         await self._hand_over()
         self.folder = folder.expanduser()
-        facts = {**opened["facts"], "reading": given.get("how", {})}
+        path = str(Path(given["path"]).expanduser().resolve()) if "path" in given else None
+        facts = {**opened["facts"], "reading": given.get("how", {}), "path": path}
+        facts["earlier"] = await asyncio.to_thread(earlier, facts, self.saved)
         self.session = self.session.opened(facts["source"], facts, opened["text"])
+        if self.saving is None:
+            self.saving = asyncio.create_task(saving(lambda: self.session, self.saved, self._not_saved))
+
+    def _not_saved(self, sentence: str) -> None:
+        if sentence != self.unsaved:
+            self.unsaved = sentence
+            self.session = self.session.moved_on()
 
     async def _hand_over(self) -> None:
         """Send the table to the process that carries plans out."""
@@ -218,32 +260,7 @@ class Studio:
             await asyncio.sleep(PAUSE)
         self.session = self.session.ended("done", f"Written and proved again on the file: {where}")
 
-    # The release of somebody else
-
-    async def do_review(self, text: str, name: str) -> None:
-        """Open a release that somebody else made, for review."""
-        self.session = self.session.reviewed(Review.of_text(text, name))
-
-    async def do_comment(self, by: str, text: str, rejects: bool = False) -> None:
-        review = self._review.rejected if rejects else self._review.commented
-        self.session = self.session.reviewed(review(by, text))
-
-    async def do_approve(self, by: str) -> None:
-        self.session = self.session.reviewed(self._review.approved(by))
-
-    async def do_leave(self) -> None:
-        """Leave the review."""
-        self.session = self.session.reviewed(None)
-
-    @property
-    def _review(self) -> Review:
-        if self.session.review is None:
-            raise InputError("No release is under review. Open the file that was handed to you.")
-        return self.session.review
-
-    def reviewed_text(self) -> str:
-        """The review with its comments, as the text of a file."""
-        return self._review.text
+    # Work that ends
 
     async def do_cancel(self) -> None:
         """End the work in progress; table and results stay."""
@@ -256,19 +273,18 @@ class Studio:
         self.session = self.session.ended("done", "Cancelled. The table and all earlier results are still here.")
         self.handing_over = asyncio.create_task(self._hand_over())
 
-    async def preview(self, step: int) -> Answer:
-        """The effect of a step, while nothing else is done; a run that begins meanwhile cancels it."""
+    async def trial(self, what: str, **given: Any) -> Answer:
+        """Try something on a sample while nothing else is done; a run that begins meanwhile cancels it."""
         self._need_plan()
         if self.session.job is not None:
-            raise InputError("Something is under way. The preview comes when it has ended.")
+            raise InputError("Something is under way. This comes when it has ended.")
         await self._ready()
         self.previews += 1
         try:
-            answer: Answer = await self.runner.ask(
-                "preview", text=self.session.history.text, folder=str(self.folder), step=step
-            )
+            text, folder = self.session.history.text, str(self.folder)
+            answer: Answer = await self.runner.ask(what, text=text, folder=folder, **given)
         except WorkerGone:
-            raise InputError("The preview was ended for a run.") from None
+            raise InputError("This was ended for a run.") from None
         finally:
             self.previews -= 1
         return answer
@@ -342,29 +358,7 @@ class Studio:
 
     def state(self) -> Answer:
         """Everything but the facts of the table and the results of runs, which pages ask for separately."""
-        session, plan = self.session, self.plan
-        points = session.history.points
-        return {
-            "version": session.version,
-            "edition": session.edition,
-            "source": session.source,
-            "rows": session.facts.get("rows"),
-            "text": session.history.text,
-            "tree": plan.tree,
-            "mistakes": [asdict(mistake) for mistake in plan.mistakes],
-            "undo": points[session.history.at].note if session.history.at else None,
-            "redo": points[session.history.at + 1].note if session.history.at + 1 < len(points) else None,
-            "history": [{"note": p.note, "name": p.name} for p in points],
-            "at": session.history.at,
-            "job": None if session.job is None else asdict(session.job),
-            "notice": session.notice,
-            "runs": [
-                {"number": r.number, "released": r.released, "current": r.text == session.history.text}
-                for r in session.runs
-            ],
-            "frontier": session.frontier,
-            "review": None if session.review is None else {**asdict(session.review), "sha256": session.review.sha256},
-        }
+        return {**state_of(self.session, self.plan), "unsaved": self.unsaved}
 
     async def exposure(self) -> Answer:
         """The exposure of the table through the columns that have the role quasi-identifier in the plan.
@@ -393,7 +387,7 @@ def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
     return {key: str(how[key]) for key in ("delimiter", "decimal", "encoding", "sheet") if how and how.get(key)}
 
 
-CHANGING = ("edit", "put", "swap", "edit_hierarchy", "undo", "redo", "go", "resume", "name")
+CHANGING = ("edit", "put", "swap", "edit_hierarchy", "undo", "redo", "go", "resume", "name", "take_up")
 """Actions that change the text."""
 
 OF_REVIEWS = ("comment", "approve", "leave", "dismiss")

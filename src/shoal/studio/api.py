@@ -22,10 +22,12 @@ from starlette.staticfiles import StaticFiles
 
 from shoal.studio.actions import OldEdition, Studio
 from shoal.studio.arguments import Answer, checked
+from shoal.studio.candidates import proposed
 from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
 from shoal.studio.guard import Keys
 from shoal.studio.parcels import PIECE
+from shoal.studio.saved import recent
 from shoal.studio.script import script
 from shoal.studio.session import as_text
 from shoal.studio.worker import place_of_error
@@ -149,6 +151,10 @@ class Questions:
     async def facts(self) -> Any:
         return self.studio.session.facts
 
+    async def recent(self) -> Any:
+        """Saved work, the latest first."""
+        return await asyncio.to_thread(recent, self.studio.saved)
+
     async def methods(self) -> Any:
         if self._catalogue is None:
             self._catalogue = await asyncio.to_thread(catalogue)
@@ -162,8 +168,33 @@ class Questions:
     ) -> Any:
         return await self.studio.question("rows", run=run, offset=offset, by=by, descending=descending)
 
+    async def column(self, name: str, run: Number | None = None) -> Any:
+        return await self.studio.question("column", run=run, name=name)
+
+    async def extremes(self, run: Number) -> Any:
+        return await self.studio.question("extremes", run=run)
+
+    async def together(self, names: tuple[str, str], run: Number | None = None) -> Any:
+        session = self.studio.session
+        text = session.history.text if run is None else session.run(run).text
+        folder = str(self.studio.folder)
+        return await self.studio.question("together", run=run, names=names, text=text, folder=folder)
+
     async def preview(self, step: Number = 0) -> Any:
-        return await self.studio.preview(step)
+        return await self.studio.trial("preview", step=step)
+
+    async def beginnings(self) -> Any:
+        """By kind and name of each method of a step, the settings with which it begins, or why it cannot."""
+        return await self.studio.trial("beginnings")
+
+    async def candidates(self) -> Any:
+        """A section `explore` that suits the columns; empty without a plan."""
+        plan, facts = self.studio.plan.plan, self.studio.session.facts
+        levels = {column["name"]: column["level"] for column in facts.get("columns", [])}
+        return {} if plan is None else proposed(plan, levels)
+
+    async def forecast(self, spec: Answer) -> Any:
+        return await self.studio.trial("forecast", spec=spec)
 
     async def levels(self, column: str, spec: Any = None) -> Any:
         return await self.studio.question("levels", column=column, spec=spec, folder=str(self.studio.folder))
@@ -224,11 +255,18 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "state": questions.state,
         "do": questions.act,
         "facts": questions.facts,
+        "recent": questions.recent,
         "methods": questions.methods,
         "exposure": questions.exposure,
         "rows": questions.rows,
+        "column": questions.column,
+        "extremes": questions.extremes,
+        "together": questions.together,
         "levels": questions.levels,
         "preview": questions.preview,
+        "beginnings": questions.beginnings,
+        "candidates": questions.candidates,
+        "forecast": questions.forecast,
         "build-hierarchy": questions.build_hierarchy,
         "result": questions.result,
         "compare": questions.compare,

@@ -9,11 +9,16 @@ from shoal.studio.session import Run
 
 
 def side_by_side(runs: Sequence[Run]) -> Answer:
-    """Runs in one table, as in `report.comparison_page`, and the differences between successive plans."""
+    """Runs in one table, as in `report.comparison_page`, and the differences between successive plans.
+
+    `alike` is False if releases differ in their columns or roles, so that their figures are of different things.
+    """
     evidence = {str(run.number): run.result for run in runs}
+    roles = {tuple((c["name"], c["role"]) for c in run.result["columns"]) for run in runs if run.released}
     return {
         "runs": [{"number": run.number, "released": run.released} for run in runs],
         "rows": comparison(evidence),
+        "alike": len(roles) < 2,
         "texts": {str(run.number): run.text for run in runs},
         "differences": [
             {"from": before.number, "to": after.number, "lines": list(_changed(before.text, after.text))}

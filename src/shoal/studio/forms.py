@@ -20,19 +20,43 @@ from shoal.vocabulary.parameters import ColumnName, Columns, Holds, KeyFile, Met
 from shoal.vocabulary.registry import KIND_NAMES, KINDS, Entry, docstring_sections, registered, spec_of
 
 GOALS = (
-    ("Hide people in groups", ("partition",), r""),
-    ("Make values coarser", ("mask",), r"\b(recod|generalis|coarse|interval|categor\w+ (of|into)|cut)"),
-    ("Hide extreme values", ("mask",), r"\b(top|bottom|extreme|above|below)\b"),
-    ("Take out rare combinations", ("mask",), r"\b(suppress|rare|left out|taken out)"),
-    ("Make a synthetic table", ("partition",), r"\bsynthe"),
-    ("Add noise to numbers", ("mask",), r"\bnoise\b"),
-    ("Exchange values between people", ("mask",), r"\b(swap|permut|shuffl|exchang)"),
-    ("Change categories by chance", ("mask",), r"\b(post-randomis|transition|random)"),
-    ("Replace or remove identifiers", ("mask",), r"\b(identifier|pseudonym)"),
-    ("Protect persons with several records", ("mask",), r"\b(of each person|of a person)\b"),
-    ("Differential privacy", ("mask",), r"\b(differential|epsilon)"),
+    ("Hide people in groups", ("partition",), r"", r"^(MDAV|V-MDAV|Refine)"),
+    (
+        "Make values coarser",
+        ("mask",),
+        r"\b(recod|generalis|coarse|interval|categor\w+ (of|into)|cut)",
+        r"recod|generalis|^Round",
+    ),
+    ("Hide extreme values", ("mask",), r"\b(top|bottom|extreme|above|below)\b", r"coding$"),
+    ("Take out rare combinations", ("mask",), r"\b(suppress|rare|left out|taken out)", r"suppress|recod"),
+    ("Make a synthetic table", ("partition",), r"\bsynthe", r"^(All|Whole|Local)"),
+    ("Add noise to numbers", ("mask",), r"\bnoise\b", r"^Noise"),
+    ("Exchange values between people", ("mask",), r"\b(swap|permut|shuffl|exchang)", r"swapping$"),
+    ("Change categories by chance", ("mask",), r"\b(post-randomis|transition|random)", r"PRAM"),
+    ("Replace or remove identifiers", ("mask",), r"\b(identifier|pseudonym)", r"identifier|pseudonym"),
+    ("Protect persons with several records", ("mask",), r"\b(of each person|of a person)\b", r"persons"),
+    ("Differential privacy", ("mask",), r"\b(differential|epsilon)", r"noise|mechanism"),
 )
-"""Goals of a person, the kinds of methods that serve them, and patterns that a method's description must match."""
+"""Goals of a person, the kinds of methods that serve them, a pattern that a method's description must match, and one
+that the titles of those match that come first."""
+
+WORDS = (
+    ("missing blank empty delete cells hide cells na null", r"\bsuppress"),
+    ("rename merge collapse group values bands brackets bins classes categories combine", r"\b(recod|generalis)"),
+    ("delete column drop remove name id", r"\bidentifier"),
+    ("delete rows drop records remove records outliers", r"\b(suppression of records|drop)"),
+    ("average mean cluster microaggregation k-anonymity", r"\bgroups? of\b.*\bk\b|\brecords around\b|microaggreg"),
+    ("fake artificial dummy made up generate simulate", r"\bsynthe|all records are one group"),
+    ("cap winsorise clip outliers maximum minimum threshold", r"\b(top|bottom)[- ]cod"),
+    ("jitter perturb blur random error", r"\bnoise\b"),
+    ("shuffle mix scramble exchange", r"\b(swap|permut|shuffl)"),
+    ("round digits decimals nearest", r"\bround"),
+    ("dates days shift time", r"\bdates?\b"),
+    ("hash code number encrypt key", r"\bpseudonym"),
+    ("subset part fraction draw", r"\bsampl"),
+    ("flip misclassify randomised response", r"\bpost-randomis|transition"),
+)
+"""What people say, and the descriptions of the methods that they mean."""
 
 CONTROLS = {"integer": "integer", "number": "number", "boolean": "truth", "string": "text"}
 
@@ -50,10 +74,12 @@ MARKED: Mapping[type[Holds], str] = {
 def catalogue() -> Answer:
     """All methods by kind with their fields, the goals, and the fields of a column and of the output."""
     methods = [_described(entry) for entry in registered()]
+    for method in methods:
+        method["words"] = " ".join(words for words, which in WORDS if re.search(which, _description(method), re.I))
     return {
         "kinds": [{"kind": kind, "name": KIND_NAMES[kind]} for kind in KINDS],
         "methods": methods,
-        "goals": [{"goal": goal, "methods": _reaching(methods, kinds, words)} for goal, kinds, words in GOALS],
+        "goals": [{"goal": goal[0], "methods": _reaching(methods, goal)} for goal in GOALS],
         "roles": list(ROLES),
         "levels": list(LEVELS),
         "missing": list(get_args(Missing)),
@@ -62,13 +88,15 @@ def catalogue() -> Answer:
     }
 
 
-def _reaching(methods: list[Answer], kinds: tuple[str, ...], words: str) -> list[str]:
-    def described(method: Mapping[str, Any]) -> str:
-        return f"{method['title']} {method['summary']} {' '.join(f['name'] for f in method['fields'])}"
+def _reaching(methods: list[Answer], goal: tuple[str, tuple[str, ...], str, str]) -> list[str]:
+    """Names of the methods that reach one of the goals, the best first."""
+    _, kinds, words, best = goal
+    serving = [method for method in methods if method["kind"] in kinds and re.search(words, _description(method), re.I)]
+    return [m["name"] for m in sorted(serving, key=lambda m: re.search(best, m["title"], re.I) is None)]
 
-    return [
-        method["name"] for method in methods if method["kind"] in kinds and re.search(words, described(method), re.I)
-    ]
+
+def _description(method: Mapping[str, Any]) -> str:
+    return f"{method['title']} {method['summary']} {' '.join(f['name'] for f in method['fields'])}"
 
 
 def _described(entry: Entry) -> Answer:

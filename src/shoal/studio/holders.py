@@ -14,6 +14,8 @@ from secrets import randbits
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import polars as pl
+
 import shoal
 from shoal.desk.given import Given
 from shoal.desk.whole import protect_whole
@@ -25,21 +27,26 @@ from shoal.release.directory import check_free, check_writable
 from shoal.release.evidence_file import private_evidence, private_figure, public_evidence
 from shoal.release.refusal import Unanswered
 from shoal.release.review import Approved, Review, approval_of
+from shoal.report.became import became
 from shoal.report.decision import decision
+from shoal.report.frontier_marks import numbered
+from shoal.report.headlines import main_measure
 from shoal.report.page import page
-from shoal.studio import profile, trees
+from shoal.studio import profile, trees, variables
 from shoal.studio.arguments import Answer
+from shoal.studio.beginnings import beginnings, forecast, only
 from shoal.studio.parcels import ParcelHolder
 from shoal.studio.plans import reading
 from shoal.studio.preview import preview
 from shoal.studio.session import RunResult
+from shoal.studio.variables import Seen
 from shoal.studio.worker import Report
 from shoal.table.examples import example
 from shoal.table.files.json_text import as_json
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
 from shoal.vocabulary.errors import FileError, InputError, Refused
-from shoal.vocabulary.registry import KINDS, entry, registered
+from shoal.vocabulary.registry import KINDS, entry, load, registered
 
 
 class Keeper(ParcelHolder):
@@ -83,6 +90,7 @@ class Keeper(ParcelHolder):
         facts, text = profile.facts(table, source), profile.draft(table, source)
         self._table, self._exposure, self._releases = table, profile.KeyExposure(table.frame), {}
         self._order = profile.Order()
+        self._hands.submit(load)  # which takes seconds, and is needed by the time that a result is looked at
         return {"facts": facts, "text": text}
 
     def close(self) -> None:
@@ -105,15 +113,62 @@ class Keeper(ParcelHolder):
         """Rows of the table, or of what a run made of it."""
         frame = self.table.frame if run is None else self.release(run).to_frame()
         order = self._order.of(run, frame, by, descending=descending)
-        return profile.rows(frame, order, offset)
+        labels = {name: variables.code_labels(self.table, name) for name in frame.columns}
+        return {**profile.rows(frame, order, offset), "labels": {name: of for name, of in labels.items() if of}}
+
+    def column(self, run: int | None, name: str) -> Answer:
+        """A column in words: a summary and the numbers of records by value, before and after a run."""
+        frames = [self._frame_with(None, name), *([] if run is None else [self._frame_with(run, name)])]
+        counts = [profile.values_of(frame, name) for frame in frames]
+        labels = variables.code_labels(self.table, name)
+        return {
+            "name": name,
+            "label": self.table.labels.get(name, ""),
+            "type": str(frames[0][name].dtype),
+            "summaries": [variables.summary(frame[name]) for frame in frames],
+            **variables.frequencies(counts[0], counts[-1], labels),
+        }
+
+    def extremes(self, run: int) -> Answer:
+        """By released column its least and greatest value before and after, of numbers and times."""
+        both = (self.table.frame, self.release(run).to_frame())
+        return {
+            name: [variables.summary(frame[name], ends=True) for frame in both]
+            for name in both[1].columns
+            if name in both[0].columns
+        }
+
+    def together(self, run: int | None, names: tuple[str, str], text: str, folder: str) -> Answer:
+        """See `variables.together`; before and after a run, of whose plan `text` is the text."""
+        plan = _plan(text, folder)
+        for name in names:
+            self._frame_with(run, name)
+        labels = [variables.code_labels(self.table, name) for name in names]
+        before = [variables.encoded(self.table.frame[name], plan.schema, Path(folder)) for name in names]
+        if run is None:
+            same = [Seen(before=variable, after=variable, place=None) for variable in before]
+            return variables.together(same[0], same[1], labels)
+        release = self.release(run)
+        after = [release.table.encoded[name] for name in names]
+        places = [None if name in release.account.made_anew else release.rows for name in names]
+        seen = [Seen(before=b, after=a, place=p) for b, a, p in zip(before, after, places)]
+        return variables.together(seen[0], seen[1], labels)
+
+    def _frame_with(self, run: int | None, name: str) -> pl.DataFrame:
+        """The table, or what a run released, if it has a column."""
+        frame = self.table.frame if run is None else self.release(run).to_frame()
+        if name not in frame.columns:
+            raise InputError("There is no such column any more. Look at it again.")
+        return frame
 
     def levels(self, column: str, spec: Any, folder: str) -> Answer:
         """See `profile.levels`."""
-        return profile.levels(self.table.frame, column, spec, Path(folder))
+        labels = variables.code_labels(self.table, column)
+        return {**profile.levels(self.table.frame, column, spec, Path(folder)), "labels": labels}
 
     def build_hierarchy(self, column: str, how: str, sizes: list[float]) -> Answer:
         """See `profile.built`."""
-        return profile.built(self.table.frame, column, how, sizes)
+        return profile.built(self.table.frame, column, how, sizes, variables.code_labels(self.table, column))
 
     def edit_hierarchy(self, column: str, spec: Any, folder: str, edit: Mapping[str, Any]) -> Answer:
         """See `trees.edited`."""
@@ -127,7 +182,9 @@ class Keeper(ParcelHolder):
     def release(self, number: int) -> WholeRelease:
         """The release of a run."""
         if number not in self._releases:
-            raise InputError(f"Run {number} released nothing, so there is nothing to hand over.")
+            raise InputError(
+                f"The table of run {number} is not here: it released nothing, or is of saved work. Run it again."
+            )
         return self._releases[number].result()
 
     def review_text(self, run: int, by: str, private: bool) -> str:
@@ -166,10 +223,11 @@ class Runner(ParcelHolder):
     def __init__(self) -> None:
         super().__init__()
         self._table: Future[Table] | None = None
+        self._beginnings: tuple[str, Answer] = ("", {})
 
     def take(self, parcel: int) -> None:
         """Take the table to work on, which came in pieces."""
-        self._table = self._unpack(parcel)
+        self._table, self._beginnings = self._unpack(parcel), ("", {})
 
     def close(self) -> None:
         """Forget the table."""
@@ -199,7 +257,8 @@ class Runner(ParcelHolder):
             report("measuring what was refused", 0.9)
             evidence = shoal.assess(self.table, plan, seed=seed)
             return _refused(evidence, refusal), False
-        content = private_evidence(release)
+        content = private_evidence(release, labels=self.table.value_labels, titles=self.table.labels)
+        kept_by = main_measure(content, "utility")
         result: RunResult = {
             "requirements": content["requirements"],
             "measures": content["measures"],
@@ -208,6 +267,7 @@ class Runner(ParcelHolder):
             "steps": content["steps"],
             "private": content["private"],
             "decision": asdict(decision(content)),
+            "became": {of.name: of.words for of in became(content, kept_by)},
             "records": content["records"],
             "refusal": "",
             "advice": [],
@@ -219,7 +279,22 @@ class Runner(ParcelHolder):
 
     def preview(self, text: str, folder: str, step: int) -> Answer:
         """See `preview.preview`."""
-        return preview(self.table, _plan(text, folder), step)
+        seen = preview(self.table, _plan(text, folder), step)
+        for column in seen["columns"]:
+            column["labels"] = variables.code_labels(self.table, column["name"])
+        return seen
+
+    def forecast(self, text: str, folder: str, spec: Any) -> Answer:
+        """See `beginnings.forecast`."""
+        return forecast(self.table, only(_plan(text, folder), [], keeps_requirements=True), spec)
+
+    def beginnings(self, text: str, folder: str) -> Answer:
+        """See `beginnings.beginnings`; what steps there are already does not matter."""
+        plan = only(_plan(text, folder), [], keeps_requirements=True)
+        key = str(plan.as_mapping())
+        if self._beginnings[0] != key:
+            self._beginnings = (key, beginnings(self.table, plan))
+        return self._beginnings[1]
 
     def explore(self, text: str, folder: str, scratch: str, report: Report) -> Answer:
         """Try many plans; the figures of each are kept in `scratch` meanwhile."""
@@ -230,7 +305,8 @@ class Runner(ParcelHolder):
 
         frontier = shoal.explore(self.table, plan, scratch, progress=progress)
         return {
-            **frontier.as_mapping(),
+            **(content := frontier.as_mapping()),
+            "numbers": {point["name"]: number for number, point in numbered(content).items()},
             "steps": {
                 name: [brief(step) for step in candidate.as_mapping()["steps"]]
                 for name, candidate in frontier.plans.items()
@@ -250,6 +326,7 @@ def _refused(evidence: Evidence, refusal: Refused) -> RunResult:
         "requirements": as_json([verdict.private_form() for verdict in evidence.verdicts]),
         "measures": as_json([private_figure(finding) for finding in evidence.findings]),
         "decision": None,
+        "became": {},
         "reached": [],
         "columns": [],
         "steps": [],

@@ -103,6 +103,8 @@ def put(text: str, place: Sequence[str | int], value: Any) -> str:
     A number beyond the end of a list appends to it; None removes the entry. Raises PlanError if the text is no YAML, or
     the place cannot be reached in it.
     """
+    if not place:
+        raise PlanError("A change needs a place in the plan. Reload the page.")
     root = _composed(text)
     if root is None:
         whole = f"{_flow({place[0]: _nest(place[1:], value)})[1:-1]}\n"

@@ -1,5 +1,6 @@
 """Views of a table before anything is done to it: its columns, its rows, and its exposure."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -30,6 +31,14 @@ MOST_LABELS = 200
 
 BUILT = ("intervals", "prefix", "order", "dates")
 """Forms of hierarchies that the page builds."""
+
+
+NO_ANSWER = re.compile(
+    r"\b(not applicable|inapplicable|n/?a|no answer|not answered|not asked|don'?t know|do not know|refus\w*|missing|"
+    r"not stated|unknown|skip\w*|valid skip|trifft nicht zu|keine angabe|weiß nicht|no aplica|no sabe|sans objet)\b",
+    re.I,
+)
+"""Labels of codes that stand for no answer."""
 
 
 def facts(table: Table, source: str) -> Answer:
@@ -148,7 +157,9 @@ def rows(frame: pl.DataFrame, order: np.ndarray | None, offset: int) -> Answer:
 
 
 def values_of(frame: pl.DataFrame, name: str) -> dict[str, int]:
-    """Numbers of records by value of a column, in the data's own order."""
+    """Numbers of records by value of a column, in the data's own order; refused if there is no such column."""
+    if name not in frame.columns:
+        raise InputError("There is no such column any more. Look at it again.")
     return value_counts(nw.from_native(frame[name], series_only=True))
 
 
@@ -178,7 +189,9 @@ def _listed(tree: Hierarchy, counts: Mapping[str, int]) -> list[Answer]:
     return listed
 
 
-def built(frame: pl.DataFrame, name: str, how: str, sizes: list[float]) -> Answer:
+def built(
+    frame: pl.DataFrame, name: str, how: str, sizes: list[float], labels: Mapping[str, str] | None = None
+) -> Answer:
     """A hierarchy for a column, in the form that a plan has.
 
     Parameters
@@ -188,10 +201,18 @@ def built(frame: pl.DataFrame, name: str, how: str, sizes: list[float]) -> Answe
         `order`: values in their order, so many together. `dates`: days in months, quarters and years.
     sizes
         Sizes, from the finest level to the coarsest.
+    labels
+        Labels of codes; in an `order` a code that stands for no answer is never put together with its neighbours.
     """
     if how not in BUILT:
         raise InputError(f"A hierarchy is built from {', '.join(BUILT[:-1])} or {BUILT[-1]}.")
     whole = [int(s) if float(s).is_integer() else s for s in sizes]
     form = {how: ["month", "quarter", "year"] if how == "dates" else whole}
-    tree = hierarchy_of(form, values_of(frame, name), Path())
-    return {"paths": [list(path) for path in tree.paths]} if how == "order" else form
+    counts = values_of(frame, name)
+    if how != "order":
+        hierarchy_of(form, counts, Path())  # which refuses what cannot be built
+        return form
+    apart = [value for value in counts if NO_ANSWER.search((labels or {}).get(value, ""))]
+    tree = hierarchy_of(form, {value: n for value, n in counts.items() if value not in apart}, Path())
+    lone = [[value] * tree.height + [tree.paths[0][-1]] for value in apart]
+    return {"paths": [*map(list, tree.paths), *lone]}

@@ -83,6 +83,7 @@ class RunResult(Comparable):
     steps: list[Step]
     private: Private | None
     decision: Mapping[str, object] | None
+    became: Mapping[str, str]
     refusal: str
     seed: str
     advice: Sequence[Mapping[str, object]]
@@ -99,12 +100,15 @@ class Run:
         Text of the plan.
     released
         True if all its requirements were proved.
+    reopened
+        True if it comes from saved work: its result is there, and its release is not.
     """
 
     number: int
     text: str
     released: bool
     result: RunResult = field(repr=False)
+    reopened: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +200,12 @@ class Session:
         points = (Revision(text=self.history.text, note="before the kept work was opened"), *history.points)
         return self._at(History(points=points, at=history.at + 1))
 
+    def restored(self, history: History, runs: tuple[Run, ...], frontier: Mapping[str, Any] | None) -> "Session":
+        """Take saved work up, with its runs; that of now can be gone back to."""
+        taken_up = self.resumed(history)
+        begun = max((run.number for run in runs), default=0)
+        return replace(taken_up, runs=runs, frontier=frontier, runs_begun=max(begun, self.runs_begun))
+
     def named(self, name: str) -> "Session":
         """Name the present text."""
         points = list(self.history.points)
@@ -225,6 +235,10 @@ class Session:
 
     def explored(self, frontier: Mapping[str, Any]) -> "Session":
         return self._next(job=None, notice=None, frontier=frontier)
+
+    def moved_on(self) -> "Session":
+        """The same, for pages to look at again."""
+        return self._next()
 
     def read_notice(self) -> "Session":
         return self._next(notice=None)

@@ -55,9 +55,9 @@ def _histogram(tables: Mapping[TableName, Floats], weights: Mapping[TableName, F
     filled = [values for values in tables.values() if len(values)]
     if not filled:
         return []
-    edges = _edges(min(float(v.min()) for v in filled), max(float(v.max()) for v in filled))
+    edges = round_edges(min(float(v.min()) for v in filled), max(float(v.max()) for v in filled))
     return [
-        {"table": name, "low": float(low), "high": float(high), "share": _share(count, counts.sum())}
+        {"table": name, "low": float(low), "high": float(high), "share": share(count / counts.sum())}
         for name, values in tables.items()
         for counts in [_counted(values, edges, weights.get(name))]
         for low, high, count in zip(edges, edges[1:], counts)
@@ -76,11 +76,11 @@ def _counted(values: Floats, edges: Floats, weights: Floats | None) -> Floats:
     return -np.diff(reached)
 
 
-def _edges(low: float, high: float) -> Floats:
-    """Round bin edges that cover [low, high]."""
+def round_edges(low: float, high: float, most: int = BINS) -> Floats:
+    """Round edges of about `most` bins that cover [low, high]."""
     if high <= low:
         return np.array([low - 0.5, low + 0.5])
-    raw = max((high - low) / BINS, np.finfo(np.float64).tiny * 16)
+    raw = max((high - low) / most, np.finfo(np.float64).tiny * 16)
     power = float(power_of_ten(decade(raw)))
     width = next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= raw)
     first = np.floor(low / width)
@@ -103,15 +103,16 @@ def _places_on_a_line(labels: Sequence[str]) -> dict[str, tuple[float, float]] |
 
 def _bars(tables: Mapping[TableName, Mapping[str, float]], shown: Sequence[str]) -> list[Bin]:
     return [
-        {"table": name, "category": category, "share": _share(counts[category], sum(counts.values()))}
+        {"table": name, "category": category, "share": share(counts[category] / sum(counts.values()))}
         for name, counts in tables.items()
         for category in shown
         if counts.get(category)
     ]
 
 
-def _share(count: float, of: float) -> float:
-    return float(f"{count / of:.{DIGITS}g}")
+def share(part: float) -> float:
+    """A share with as many digits as a picture needs."""
+    return float(f"{part:.{DIGITS}g}")
 
 
 def _counts(variable: Variable, weights: Floats | None) -> dict[str, float]:

@@ -95,8 +95,7 @@ def _fits(values: Floats, dtype: Any) -> bool:
 def _categories(
     variable: Variable, like: nw.Series[Any] | None, backend: Any, labels: tuple[Any, ...]
 ) -> nw.Series[Any]:
-    numbers = like is not None and like.dtype.is_integer() and all(type(c) is int for c in variable.categories)
-    if like is None or not (numbers or set(variable.categories) <= {*labels, None}):
+    if like is None or not (_of_type(variable.categories, like.dtype) or set(variable.categories) <= {*labels, None}):
         texts = [*(None if category is None else str(category) for category in variable.categories), None]
         return nw.new_series(
             variable.name, [texts[code] for code in variable.values.tolist()], nw.String, backend=backend
@@ -108,6 +107,15 @@ def _categories(
         return _with_missing(variable.name, values, like, like.dtype, backend)
     series = nw.new_series(variable.name, values, None, backend=backend)
     return series if series.dtype == like.dtype else series.cast(like.dtype)
+
+
+def _of_type(categories: Sequence[Any], dtype: Any) -> bool:
+    """True if a type holds categories, whichever of them the original has."""
+    if dtype == nw.Categorical:
+        return all(isinstance(category, str) for category in categories)
+    kinds: tuple[type, ...] = (bool,) if dtype == nw.Boolean else ()
+    kinds = (int,) if dtype.is_integer() else (int, float) if dtype.is_float() else kinds
+    return bool(kinds) and all(type(category) in kinds for category in categories)
 
 
 def _with_missing(

@@ -38,7 +38,7 @@ from types import MappingProxyType
 import numpy as np
 
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints
-from shoal.kernels.classes import classes, first_rows
+from shoal.kernels.classes import classes, first_rows, law_support
 from shoal.kernels.elementary import exp, log
 from shoal.table.records import Records
 from shoal.vocabulary.errors import plural, quoted
@@ -243,7 +243,7 @@ def nearly_determines(by: Ints, on: Ints, *, unit: bool) -> bool:
     causes, effects = by[visible], on[visible]
     head = len(causes) // 4  # exceptions among some records are exceptions among all
     for part in (slice(head), slice(None)):
-        wrong = _exceptions(causes[part], effects[part])
+        wrong = support_of(causes[part], effects[part]).exceptions
         if not len(causes) or wrong > EXCEPTIONS[unit] * len(causes):
             return False
     sizes, times = np.unique(np.bincount(causes), return_counts=True)
@@ -261,10 +261,7 @@ def support_if_believed(by: Ints, on: Ints, *, unit: bool) -> Support | None:
 
 def support_of(by: Ints, on: Ints) -> Support:
     """Exceptions to a law, and visible pairs that can tell; parameters as of `determines`."""
-    visible = (by >= 0) & (on >= 0)
-    sizes = np.bincount(by[visible])
-    several = sizes[sizes > 1]
-    return Support(_exceptions(by[visible], on[visible]), int(several.sum()), len(several))
+    return Support(*law_support(by, on))
 
 
 def bears(there: int, here: Support, *, unit: bool) -> bool:
@@ -340,20 +337,6 @@ def _agree(by: Ints, on: Ints) -> bool:
     effect = np.empty(int(by.max()) + 1, dtype=on.dtype)
     effect[by] = on
     return bool((effect[by] == on).all())
-
-
-def _exceptions(by: Ints, on: Ints) -> int:
-    """Number of records that lack the most frequent cell of `on` beside their cell of `by`; no cell is missing."""
-    if not len(by):
-        return 0
-    causes, effects = int(by.max()) + 1, int(on.max()) + 1
-    if causes * effects <= 4 * len(by):
-        table = np.bincount(by.astype(np.int64) * effects + on, minlength=causes * effects)
-        return int(len(by) - table.reshape(causes, effects).max(axis=1).sum())
-    pairs, sizes = classes([by, on], len(by))
-    most = np.zeros(causes, dtype=np.int64)
-    np.maximum.at(most, by[first_rows(pairs, len(sizes))], sizes)
-    return int(len(by) - most.sum())
 
 
 def most_frequent(by: Ints, on: Ints) -> dict[int, int]:

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.kernels.arrays import Floats, Longs, longs
+from shoal.kernels.arrays import Floats, Ints, Longs, longs
 from shoal.table.partition import Partition
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import WidthError, plural
+
+Coding = tuple[Longs, Floats]
+"""Number of categories of each column, 0 for one of coordinates, and the sides of their points."""
 
 MANY = 32
 """Number of categories, over all nominal columns without a hierarchy, above which codes are faster.
@@ -56,6 +59,11 @@ class Packed:
         """True if any column holds codes."""
         return bool(self.categories.any())
 
+    @property
+    def coding(self) -> Coding | None:
+        """What kernels are told of columns of codes; None if all hold coordinates."""
+        return (self.categories, self.sides) if self.coded else None
+
     def take(self, rows: Longs) -> "Packed":
         """Some of the records."""
         return Packed(x=self.x[rows], categories=self.categories, sides=self.sides)
@@ -79,6 +87,26 @@ class Packed:
             alike = np.bincount(labels // kinds, counts.astype(np.float64) ** 2, minlength=part.n_groups)
             total += float(side**2 * (part.sizes - alike / part.sizes).sum())
         return total
+
+    def squares_to_centres(self, rows: Longs, labels: Ints, groups: int) -> Floats:
+        """Shape (len(rows), groups); squared distances of some records from the centres of groups of the others.
+
+        `labels`: shape (n,); the group of each other record, below 0 for those that belong to none.
+        """
+        inside = np.flatnonzero(labels >= 0)
+        own = labels[inside]
+        sizes = np.maximum(np.bincount(own, minlength=groups), 1).astype(np.float64)
+        squares = np.zeros((len(rows), groups))
+        for values, categories, side in zip(self.x.T, self.categories.tolist(), self.sides):
+            if not categories:
+                sums = np.bincount(own, weights=values[inside], minlength=groups)
+                squares += (values[rows][:, None] - sums / sizes) ** 2
+                continue
+            cells = own.astype(np.int64) * categories + values[inside].astype(np.int64)
+            shares = np.bincount(cells, minlength=groups * categories).reshape(groups, categories) / sizes[:, None]
+            apart = 1.0 + (shares**2).sum(axis=1) - 2.0 * shares.T[values[rows].astype(np.int64)]
+            squares += side**2 * np.maximum(apart, 0.0)
+        return squares
 
     def information_loss(self, part: Partition) -> float:
         """As `Partition.information_loss` of the points."""

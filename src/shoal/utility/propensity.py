@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from shoal.judges.prelude import Finding, Floats, Generator, Longs, Records, TablePair, Variable
+from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, Records, TablePair, Variable
 from shoal.kernels import linear
 from shoal.kernels.draws import drawn_rows
 from shoal.kernels.logit import multinomial_logit
@@ -23,6 +23,12 @@ COLLINEAR = 1e-7
 RIDGE = 1e-6
 """Prior precision of the coefficients of orthogonal features of variance 1: nothing beside the data's own, but it keeps
 them finite where the tables can be told apart without error."""
+
+
+MOST_CELLS = 10_000_000
+MOST_WORK = 1_500_000_000
+"""Most records times features, and records times the square of features, up to which products of categorical columns
+are features: 80 MB in memory, and some seconds."""
 
 
 @method("propensity", title="Propensity score utility", source="Woo, Reiter, Oganian & Karr (2009)")
@@ -47,7 +53,8 @@ class Propensity(UtilityMeasure):
         tell is found by shuffling which record is released.
     order
         Highest degree of the logistic model's products of continuous columns. From order 2 on also products of
-        continuous and categorical columns, and of two categorical ones.
+        continuous and categorical columns, and of two categorical ones: where these would make the model too large,
+        those of the fewest features alone, and the facts count the pairs that are left out.
     powers
         Whether products may repeat a column (squares, cubes).
     scale
@@ -105,7 +112,12 @@ class Propensity(UtilityMeasure):
         return self._finding(
             spread,
             len(group),
-            {"coefficients": q, "an independent sample": sampled, "synthesis from the true model": drawn},
+            {
+                "coefficients": q,
+                **tables.left_out(self.order, self.powers),
+                "an independent sample": sampled,
+                "synthesis from the true model": drawn,
+            },
             sampled,
         )
 
@@ -186,7 +198,7 @@ class _Stack:
     """Both tables, one above the other, as columns of numbers and blocks of indicators."""
 
     numbers: Floats
-    blocks: tuple[Floats, ...]
+    blocks: tuple[Bools, ...]
 
     @classmethod
     def of(cls, before: Records, after: Records, names: tuple[str, ...], scale: str) -> "_Stack":
@@ -200,11 +212,11 @@ class _Stack:
                 values = np.where(missing, np.nanmedian(values) if not missing.all() else 0.0, values)
                 numbers.append(_scaled(values, scale, len(before)))
                 if missing.any():
-                    blocks.append(missing[:, None].astype(np.float64))
+                    blocks.append(missing[:, None])
             else:
                 codes = _codes(first, second)
                 present = np.unique(codes)[1:]
-                blocks.append((codes[:, None] == present).astype(np.float64))
+                blocks.append(codes[:, None] == present)
         return cls(numbers=np.column_stack(numbers) if numbers else np.empty((n, 0)), blocks=tuple(blocks))
 
     @property
@@ -214,22 +226,51 @@ class _Stack:
     def features(self, order: int, powers: bool) -> Floats | None:
         """Shape (N, q'); 1, products up to the order; None where there would be more features than records."""
         n, d = self.numbers.shape
-        pick = combinations_with_replacement if powers else combinations
-        products = [term for degree in range(2, order + 1) for term in pick(range(d), degree)]
-        wide = self.indicators.shape[1]
-        pairs = list(combinations(self.blocks, 2)) if order > 1 else []
-        crossed = sum(a.shape[1] * b.shape[1] for a, b in pairs) + (d * wide if order > 1 else 0)
-        if 1 + d + wide + len(products) + crossed > n:
+        products = self._products(order, powers)
+        if 1 + d + self.indicators.shape[1] + len(products) > n:
             return None
         x = self.numbers - self.numbers.mean(axis=0) if d else self.numbers
         norms = np.abs(x).max(axis=0, initial=0.0)
         x = x / np.where(norms > 0, norms, 1.0)
         parts = [np.ones((n, 1)), x, self.indicators]
         parts += [np.prod(x[:, list(term)], axis=1)[:, None] for term in products]
-        if order > 1:
-            parts += [x[:, j : j + 1] * self.indicators for j in range(d)]
-            parts += [(a[:, :, None] * b[:, None, :]).reshape(n, -1) for a, b in pairs]
+        sides = [*(x[:, j : j + 1] for j in range(d)), *self.blocks]
+        kept = self._crossed(order, powers)
+        parts += [(sides[a][:, :, None] * sides[b][:, None, :]).reshape(n, -1) for a, b in kept]
         return np.hstack(parts)
+
+    def left_out(self, order: int, powers: bool) -> dict[str, int]:
+        """The number of pairs of columns whose products are no features, if there are any."""
+        count = len(self._pairs(order)) - len(self._crossed(order, powers))
+        return {"pairs of columns left out": count} if count else {}
+
+    def _products(self, order: int, powers: bool) -> list[tuple[int, ...]]:
+        pick = combinations_with_replacement if powers else combinations
+        return [term for degree in range(2, order + 1) for term in pick(range(self.numbers.shape[1]), degree)]
+
+    def _pairs(self, order: int) -> list[tuple[int, int]]:
+        """Pairs of columns, numbers before blocks of indicators, at least one of which is categorical."""
+        d = self.numbers.shape[1]
+        sides = range(d + len(self.blocks))
+        return [(a, b) for a, b in combinations(sides, 2) if b >= d] if order > 1 else []
+
+    def _crossed(self, order: int, powers: bool) -> list[tuple[int, int]]:
+        """The pairs whose products are features: those of the fewest features first, as far as the model may grow."""
+        n, d = self.numbers.shape
+        widths = [1] * d + [block.shape[1] for block in self.blocks]
+        allowance = (
+            min(n // 2, MOST_CELLS // n, math.isqrt(MOST_WORK // n))
+            - 1
+            - sum(widths)
+            - len(self._products(order, powers))
+        )
+        pairs, kept = self._pairs(order), []
+        for a, b in sorted(pairs, key=lambda pair: widths[pair[0]] * widths[pair[1]]):
+            allowance -= widths[a] * widths[b]
+            if allowance < 0:
+                break
+            kept.append((a, b))
+        return [pair for pair in pairs if pair in kept]
 
 
 def independent(features: Floats) -> Floats:
@@ -238,12 +279,15 @@ def independent(features: Floats) -> Floats:
     rest = features[:, 1:] - features[:, 1:].mean(axis=0)
     norms = np.sqrt((rest**2).sum(axis=0))
     original = np.sqrt((features[:, 1:] ** 2).sum(axis=0))
-    rest = rest[:, norms > COLLINEAR * original] / norms[norms > COLLINEAR * original]
+    rest = rest[:, norms > COLLINEAR * original]
+    rest /= norms[norms > COLLINEAR * original]
     if not rest.shape[1]:
         return np.ones((n, 1))
     r, order = linear.pivoted(triangular(rest[None])[0])
     rank = int((np.abs(np.diag(r)) > COLLINEAR).sum())  # they fall, so the first ones are kept
-    q = times(rest[None, :, order[:rank]], linear.inverse(r[:rank, :rank])[None])
+    rest = rest[:, order[:rank]]  # the other columns need no memory any more
+    q = times(rest[None], linear.inverse(r[:rank, :rank])[None])
+    del rest
     q = orthonormal(q, np.ones((1, rank), dtype=bool))[0]
     return np.hstack([np.ones((n, 1)), q * np.sqrt(n)])
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.mdav import mdav as naive_mdav
-from shoal.kernels.partition import coded_mdav, mdav
+from shoal.kernels.partition import mdav
 
 ENGINES = ["brute", "tree"]
 
@@ -57,7 +57,7 @@ def coded_tables(draw, most=300):
 @given(coded_tables(), st.integers(1, 12))
 def test_codes_give_the_groups_of_their_points(table, k):
     x, points, categories, sides = table
-    np.testing.assert_array_equal(coded_mdav(x, categories, sides, k), mdav(points, k, engine="brute"))
+    np.testing.assert_array_equal(mdav(x, k, coding=(categories, sides)), mdav(points, k, engine="brute"))
 
 
 def test_a_thousand_categories_give_the_groups_of_their_points():
@@ -66,12 +66,12 @@ def test_a_thousand_categories_give_the_groups_of_their_points():
     codes = rng.integers(0, [2, 60, 1000], (3000, 3))
     x = np.column_stack([rng.normal(size=(3000, 2)), codes])
     points = np.hstack([x[:, :2], *(np.eye(m)[codes[:, j]] / np.sqrt(2) for j, m in enumerate((2, 60, 1000)))])
-    labels = coded_mdav(x, np.array([0, 0, 2, 60, 1000]), np.array([0, 0, *[1 / np.sqrt(2)] * 3]), 5)
+    labels = mdav(x, 5, coding=(np.array([0, 0, 2, 60, 1000]), np.array([0, 0, *[1 / np.sqrt(2)] * 3])))
     np.testing.assert_array_equal(labels, mdav(points, 5))
 
 
 def test_no_records_have_no_groups_of_codes():
-    assert coded_mdav(np.empty((0, 2)), np.array([0, 3]), np.array([0.0, 1.0]), 2).tolist() == []
+    assert mdav(np.empty((0, 2)), 2, coding=(np.array([0, 3]), np.array([0.0, 1.0]))).tolist() == []
 
 
 def test_by_hand():

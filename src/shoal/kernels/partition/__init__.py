@@ -5,7 +5,6 @@ from shoal.kernels._native import (
     BelowPrice,
     Refinement,
     bounded_assignment,
-    coded_mdav,
     decompose,
     forest,
     fuzzy_draw,

@@ -3,17 +3,19 @@
 import numpy as np
 
 from shoal.kernels._native import decompose, forest, mdav
-from shoal.kernels.arrays import Floats, Ints, Progress
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress
 
 
-def mu_approx(x: Floats, k: int, *, progress: Progress = None) -> tuple[Ints, Ints]:
+def mu_approx(
+    x: Floats, k: int, *, coding: tuple[Longs, Floats] | None = None, progress: Progress = None
+) -> tuple[Ints, Ints]:
     """Group records by mu-Approx; every group has k to 2k - 1 members.
 
     Parameters
     ----------
     x
         Shape (n, d), finite, standardised, n >= k.
-    k, progress
+    k, coding, progress
         As for `forest`.
 
     Returns
@@ -25,7 +27,7 @@ def mu_approx(x: Floats, k: int, *, progress: Progress = None) -> tuple[Ints, In
     Domingo-Ferrer, Sebe & Solanas (2008): `forest`, `decompose`, and MDAV inside what is still larger than
     2k - 1, which makes two groups of it, one of k around the record farthest from the mean.
     """
-    edge = forest(x, k, progress=progress)
+    edge = forest(x, k, coding=coding, progress=progress)
     labels = decompose(edge, k)
     sizes = np.bincount(labels)
     order = np.argsort(labels, kind="stable")
@@ -33,7 +35,7 @@ def mu_approx(x: Floats, k: int, *, progress: Progress = None) -> tuple[Ints, In
     count = len(sizes)
     for group in np.flatnonzero(sizes > 2 * k - 1):
         rows = order[ends[group] - sizes[group] : ends[group]]
-        parts = mdav(x[rows], k)
+        parts = mdav(x[rows], k, coding=coding)
         labels[rows] = np.where(parts > 0, parts - 1 + count, group)
         count += int(parts.max())
     return labels, edge

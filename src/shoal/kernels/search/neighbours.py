@@ -9,7 +9,7 @@ OWN_KIND = 4
 """Most equal records among a record's candidates."""
 
 
-def candidates(x: Floats, m: int, *, progress: Progress = None) -> Ints:
+def candidates(x: Floats, m: int, *, coding: tuple[Longs, Floats] | None = None, progress: Progress = None) -> Ints:
     """List up to `m` near others of every record, for a search that needs variety rather than the nearest.
 
     Where many records are equal, the nearest others of a record are all equal to it and lead nowhere. So the
@@ -20,6 +20,8 @@ def candidates(x: Floats, m: int, *, progress: Progress = None) -> Ints:
     ----------
     x
         Shape (n, d), finite, n >= 2.
+    coding
+        As for `mdav`.
 
     Returns
     -------
@@ -29,7 +31,7 @@ def candidates(x: Floats, m: int, *, progress: Progress = None) -> Ints:
     kind = kind.reshape(-1)
     n, n_points = len(x), len(points)
     if n_points == n:
-        return neighbours(x, min(m, n - 1), progress=progress)[0]
+        return neighbours(x, min(m, n - 1), coding=coding, progress=progress)[0]
     counts = np.bincount(kind)
     order = np.argsort(kind, kind="stable")
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
@@ -42,5 +44,5 @@ def candidates(x: Floats, m: int, *, progress: Progress = None) -> Ints:
     own = np.column_stack([member(kind, turn + step) for step in range(1, min(OWN_KIND, n - 1) + 1)])
     if n_points == 1:
         return ints(own)
-    near = neighbours(points, min(m, n_points - 1), progress=progress)[0][kind].astype(np.int64)
+    near = neighbours(points, min(m, n_points - 1), coding=coding, progress=progress)[0][kind].astype(np.int64)
     return ints(np.hstack([own, member(near, turn[:, None])])[:, :m])

@@ -15,6 +15,7 @@ from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
 from shoal.partition.tcloseness_refined import START, annealed, satisfying_groups
 from shoal.table.confidential_bins import without_missing
+from shoal.table.packed import Packed
 from shoal.table.prelude import Generator, Ints, Longs, Progress, Records, part_of
 from shoal.vocabulary.prelude import ByLabel, Count, Facts, Ge, Nested, family, nested
 
@@ -68,14 +69,15 @@ class Diversified(RequirementPartitioner):
     def divide(
         self, records: Records, columns: Sequence[str], required: GroupRequirement, rng: Generator, progress: Progress
     ) -> tuple[Ints, Facts]:
-        x, near = records.matrix(columns), near_lists(records.matrix(columns))
+        points = Packed.of(records, columns)
+        near = near_lists(points.x, points.coding)
         start = (self.start or MDAV(k=self.k)).assign(records, columns, rng, part_of(progress, 0.0, START))
-        feasible = satisfying_groups(x, required, start.labels, near, self.k)
+        feasible = satisfying_groups(points, required, start.labels, near, self.k)
         rest = part_of(progress, START, 1 - START)
         made = Nested({"groups": Count(n=start.n_groups, unit="groups"), **start.facts})
         if (ancestors := AncestorLoss.of(records, columns)) is not None:
             starts = [feasible, *ancestors.walked(self.k, required.check)]
             labels, facts = ancestors.refined(starts, self.k, required.check, rng, self.moves, rest)
             return labels, {"start": made, **facts}
-        labels, facts = annealed(x, required.check, feasible, near, self.k, rng, self.moves, rest)
+        labels, facts = annealed(points, required.check, feasible, near, self.k, rng, self.moves, rest)
         return labels, {"start": made, **facts}

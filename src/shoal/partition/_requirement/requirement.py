@@ -20,6 +20,7 @@ from shoal.kernels.search.neighbours import candidates
 from shoal.partition.base import Partitioner, in_turn
 from shoal.table.confidential_bins import Bins
 from shoal.table.equal_rows import patterns
+from shoal.table.packed import Coding, Packed
 from shoal.table.prelude import Floats, Generator, Ints, Longs, Partition, Progress, Records, ints
 from shoal.vocabulary.prelude import ByLabel, Count, DataError, Facts, Nested, OfPlan, Refused, of_original
 
@@ -220,7 +221,8 @@ class RequirementPartitioner(Partitioner):
         merges = 0
         part = Partition.of(labels)
         if part.k < self.smallest or required.unmet(part.labels):
-            labels, merges = merge_groups(records.matrix(columns), required.check, part.labels, self.smallest)
+            points = Packed.of(records, columns)
+            labels, merges = merge_groups(points.x, required.check, part.labels, self.smallest, coding=points.coding)
             part = Partition.of(labels)
         if part.k < self.smallest or required.unmet(part.labels):
             raise Refused(f"{self.method_name} found no groups that satisfy the requirement; nothing is released.")
@@ -236,6 +238,6 @@ def _by_marginality(column: Bins) -> Longs:
     return ranks
 
 
-def near_lists(x: Floats) -> Ints:
+def near_lists(x: Floats, coding: Coding | None = None) -> Ints:
     """Shape (n, m); near others of each record for a search; a table of one record is its own neighbour."""
-    return candidates(x, NEAR) if len(x) > 1 else np.zeros((len(x), 1), dtype=np.int32)
+    return candidates(x, NEAR, coding=coding) if len(x) > 1 else np.zeros((len(x), 1), dtype=np.int32)

@@ -7,10 +7,10 @@ import { Editor } from './editor.js';
 import { Export } from './export.js';
 import { Frontier } from './frontier.js';
 import { Hierarchies } from './hierarchies.js';
-import { html, number, useId } from './parts.js';
+import { html, number, plural, useAnswer, useId } from './parts.js';
 import { Result } from './results.js';
 import { Review } from './review.js';
-import { act, enter, store, upload, useStore } from './state.js';
+import { act, ask, enter, say, store, upload, useStore } from './state.js';
 import { Steps } from './steps.js';
 
 const SCREENS = [
@@ -52,11 +52,43 @@ function Open() {
       <div class="row"><input id=${id} value=${path} onInput=${(e) => set(e.target.value)} /><button class="strong">Open</button></div></form>
     <details class="how"><summary>If the file is read wrongly</summary><div class="fields">${WRITTEN.map(([name, label, hint]) => html`<div class="field"><label for=${`how-${name}`}>${label}</label>
       <input id=${`how-${name}`} value=${how[name] ?? ''} onInput=${(e) => write({ ...how, [name]: e.target.value })} /><p class="hint">${hint}</p></div>`)}</div></details>
+    <${Recent} busy=${busy} />
     <p>No table at hand? <button onClick=${() => !busy && act('example')}>Use the example</button> <span class="hint">an invented hospital of 1,000 discharges</span></p>
     ${busy && html`<p role="status">${state.job.stage} …</p>`}</main>`;
 }
 
-// Back to the first screen; asked twice, for what was not exported is lost.
+const day = (when) => new Date(when).toLocaleString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
+const work = (of) => `${plural(of.edits, 'change')}, ${plural(of.runs, 'run')}, ${day(of.when)}`;
+
+// Work that was saved by itself; a table that was dropped is taken up when it is dropped again.
+function Recent({ busy }) {
+  const [forgotten, forget] = useState(0);
+  const recent = useAnswer('recent', {}, [forgotten]);
+  if (!recent?.length) return null;
+  return html`<section class="recent"><h2>Open recent</h2><ul>${recent.map((one) => html`<li key=${one.key}><div><strong>${one.source}</strong> <span class="hint">${work(one)}${one.path ? '' : '; drop its file to take it up'}</span>${one.path && html`<div class="hint">${one.path}</div>`}</div>
+    <span class="buttons">${one.path && html`<button aria-disabled=${busy} onClick=${() => !busy && act('reopen', { key: one.key })}>Open<span class="unseen"> ${one.source}</span></button>`}<button class="plain" onClick=${async () => (await act('forget', { key: one.key })) && forget(forgotten + 1)}>Forget<span class="unseen"> ${one.source}</span></button></span></li>`)}</ul></section>`;
+}
+
+// Earlier work on the table that was opened, offered until something is done to it or it is put aside.
+function Earlier() {
+  const { state, facts } = useStore();
+  const [aside, put] = useState(false);
+  const earlier = facts?.earlier;
+  if (!earlier || aside || state.history.length > 1 || state.runs.length) return null;
+  return html`<div class="notices" role="status"><p class="notice done">You worked on this table before: ${work(earlier)}. <button onClick=${() => act('take_up')}>Take it up</button> <button onClick=${() => put(true)}>Begin anew</button></p></div>`;
+}
+
+// Another tab on the same studio, which gets an address of its own that works once.
+async function tab() {
+  try {
+    const { token } = await ask('another-tab');
+    window.open(`/#${token}`, '_blank', 'noopener');
+  } catch (refusal) {
+    say(refusal.message);
+  }
+}
+
+// Back to the first screen; asked twice, for tables that were not exported are lost.
 function Another() {
   const { state } = useStore();
   const [asking, ask] = useState(false);
@@ -65,7 +97,7 @@ function Another() {
     ask(false);
     return state.job === null && act('close');
   };
-  return html`<span class="asking" role="group" aria-label="Another table">What was not exported is lost. <button onClick=${close} aria-disabled=${state.job !== null}>Close this table</button> <button onClick=${() => ask(false)}>Keep it</button></span>`;
+  return html`<span class="asking" role="group" aria-label="Another table">The plan, its history and the results are kept; released tables that were not exported are not. <button onClick=${close} aria-disabled=${state.job !== null}>Close this table</button> <button onClick=${() => ask(false)}>Keep it</button></span>`;
 }
 
 function Bar() {
@@ -78,7 +110,7 @@ function Bar() {
     store.awaits = true;
     act('run');
   };
-  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows</span><${Another} />`}</div>
+  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows</span><${Another} /><button class="plain" onClick=${tab}>New tab</button>`}</div>
     ${state.source && html`<div class="buttons">
       <button aria-disabled=${state.undo === null} title=${state.undo ?? 'nothing to undo'} onClick=${() => state.undo !== null && act('undo')}>Undo${state.undo && html`<span class="note-of">: ${state.undo}</span>`}</button>
       <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo${state.redo && html`<span class="note-of">: ${state.redo}</span>`}</button>
@@ -102,9 +134,12 @@ function Notices() {
     ${state?.notice && html`<p class=${`notice ${state.notice[0]}`}>${state.notice[1]} <button onClick=${close}>Close</button></p>`}</div>`;
 }
 
+// The screen that the address names, as in #/result; a reload, a bookmark, back and forward keep it.
+const screenOf = () => SCREENS.find(([name]) => location.hash === `#/${name}`)?.[0] ?? 'columns';
+
 function Studio() {
   const { state, unreachable } = useStore();
-  const [screen, show] = useState(sessionStorage.getItem('shoal-studio-screen') ?? 'columns');
+  const [screen, show] = useState(screenOf());
   const latest = state?.runs.at(-1)?.number ?? 0;
   const [seen, remember] = useState(null); // the last run that this page knows
   const [ended, offer] = useState(null); // one that ended while something else was being done
@@ -119,15 +154,24 @@ function Studio() {
     remember(latest);
   }, [state === null, latest]);
   const open = (name) => {
-    sessionStorage.setItem('shoal-studio-screen', name);
+    if (name !== screenOf()) location.hash = `/${name}`;
     show(name);
     if (name === 'result') offer(null);
   };
+  useEffect(() => {
+    const follow = () => open(screenOf());
+    window.addEventListener('hashchange', follow);
+    return () => window.removeEventListener('hashchange', follow);
+  }, []);
+  useEffect(() => {
+    const title = SCREENS.find(([name]) => name === screen)?.[1];
+    document.title = state?.source ? `${title} · ${state.source} · shoal studio` : 'shoal studio';
+  }, [screen, state?.source]);
   if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${unreachable || 'The studio is loading.'}</p></main>`;
   if (state.review) return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} /><div class="work alone"><${Review} /></div>`;
   const Screen = SCREENS.find(([name]) => name === screen)?.[2] ?? Columns;
   return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} />
-    ${ended && html`<${Ended} run=${ended} onLook=${() => open('result')} onClose=${() => offer(null)} />`}
+    <${Earlier} key=${state.source} />${ended && html`<${Ended} run=${ended} onLook=${() => open('result')} onClose=${() => offer(null)} />`}
     ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${SCREENS.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} onClick=${() => open(name)}>${title}</button>`)}</nav>
       <div class="work"><main id="screen" tabindex="-1"><${Screen} key=${screen} /></main><${Editor} /></div>`}`;
 }

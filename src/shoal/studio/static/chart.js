@@ -3,56 +3,55 @@ import { html, number, percent, ticks } from './parts.js';
 
 const day = (ms) => new Date(ms).toISOString().slice(0, 10);
 
-// How records spread over a column: the original as an outline, the released table filled.
-export function Distribution({ of, small = false, name }) {
-  if (!of) return html`<span class="hint">${small ? '' : 'no picture'}</span>`;
+// How records spread over a column, small, beside its name.
+export function Thumb({ of, name }) {
+  if (!of) return html`<span class="hint"></span>`;
   const nominal = of.scale === 'nominal';
-  const most = Math.max(...of.bins.map((b) => b.share));
+  const most = Math.max(...of.bins.map((b) => b.share)) || 1;
   const names = nominal ? [...new Set(of.bins.map((b) => b.category))] : [];
   const low = nominal ? 0 : Math.min(...of.bins.map((b) => b.low));
   const high = nominal ? names.length : Math.max(...of.bins.map((b) => b.high));
   const x = (value) => (100 * (value - low)) / (high - low || 1);
   const ends = (b) => (nominal ? [names.indexOf(b.category), names.indexOf(b.category) + 1] : [b.low, b.high]);
-  const last = (b) => (b.table === 'original' ? 1 : 0); // outlines lie above what is filled
-  const bars = [...of.bins].sort((a, b) => last(a) - last(b)).map((b) => {
-    const [from, to] = ends(b).map(x);
-    const height = (40 * b.share) / (most || 1);
-    return html`<rect x=${from + 0.4} y=${40 - height} width=${Math.max(0.8, to - from - 0.8)} height=${height} class=${b.table === 'original' && !small ? 'before' : 'after'} />`;
-  });
   const text = nominal ? `the most frequent value ${percent(most)}`
     : `from ${of.scale === 'temporal' ? day(low) : number(low)} to ${of.scale === 'temporal' ? day(high) : number(high)}`;
-  return html`<figure class=${small ? 'thumb' : 'spread'}>
-    <svg viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label=${`${name}: ${text}`}>${bars}</svg>
-    <figcaption>${small ? text : html`<strong>${name}</strong> ${text}`}</figcaption></figure>`;
+  return html`<svg class="thumb" viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label=${`${name}: ${text}`}>${of.bins.map((b) => {
+    const [from, to] = ends(b).map(x), height = (40 * b.share) / most;
+    return html`<rect x=${from + 0.4} y=${40 - height} width=${Math.max(0.8, to - from - 0.8)} height=${height} class="after" />`;
+  })}</svg>`;
 }
 
-const W = 640, H = 360, LEFT = 64, BOTTOM = 48;
+const W = 640, H = 380, LEFT = 64, BOTTOM = 48;
 
-// Risk against loss of every candidate. The same points stand in the table beside it, with buttons.
-export function FrontierChart({ frontier, titles, original, onTake }) {
-  const points = frontier.points.filter((p) => p.risk !== null && p.utility !== null);
+// Risk against loss of every candidate, by number. The same points stand in the table beside it, with buttons.
+export function FrontierChart({ frontier, titles, wide, onTake }) {
+  const every = frontier.points.filter((p) => p.risk !== null && p.utility !== null);
+  const near = every.filter((p) => p.holds);
+  const points = wide || !near.length ? every : near;
+  const bare = wide && frontier.unprotected?.risk !== null && frontier.unprotected?.utility !== null ? frontier.unprotected : null;
   if (!points.length) return html`<p>No candidate has both figures; the table says why.</p>`;
-  const risks = points.map((p) => p.risk).concat(original === null ? [] : [original]);
   const ends = (values) => {
-    const low = Math.min(...values), high = Math.max(...values), margin = (high - low || 1) * 0.06;
+    const low = Math.min(...values), high = Math.max(...values), margin = (high - low || Math.abs(high) || 1) * 0.09;
     return [low - margin, high + margin];
   };
-  const [x0, x1] = ends(risks), [y0, y1] = ends(points.map((p) => p.utility));
+  const drawn = bare ? [...points, bare] : points;
+  const [x0, x1] = ends(drawn.map((p) => p.risk)), [y0, y1] = ends(drawn.map((p) => p.utility));
   const x = (v) => LEFT + ((W - LEFT - 16) * (v - x0)) / (x1 - x0);
   const y = (v) => H - BOTTOM - ((H - BOTTOM - 16) * (v - y0)) / (y1 - y0);
   const on = frontier.pareto.map((name) => points.find((p) => p.name === name)).filter(Boolean);
   const kind = (p) => (p.name === frontier.recommended ? 'recommended' : frontier.pareto.includes(p.name) ? 'best' : p.holds ? 'beaten' : 'refused');
-  const mark = (p) => (kind(p) === 'refused'
-    ? html`<path d="M-5,-5L5,5M-5,5L5,-5" class="refused" />`
-    : html`<circle r=${kind(p) === 'recommended' ? 9 : 6} class=${kind(p)} />`);
+  const right = (p) => x(p.risk) < W * 0.6; // where there is space for a name
   return html`<svg class="frontier" viewBox=${`0 0 ${W} ${H}`} role="group" aria-label="Risk and loss of every candidate">
     ${ticks(x0, x1).map((v) => html`<g><line x1=${x(v)} x2=${x(v)} y1="8" y2=${H - BOTTOM} class="grid" /><text x=${x(v)} y=${H - BOTTOM + 18} text-anchor="middle">${number(v)}</text></g>`)}
     ${ticks(y0, y1).map((v) => html`<g><line x1=${LEFT} x2=${W - 8} y1=${y(v)} y2=${y(v)} class="grid" /><text x=${LEFT - 8} y=${y(v) + 4} text-anchor="end">${number(v)}</text></g>`)}
     <text x=${(W + LEFT) / 2} y=${H - 8} text-anchor="middle" class="axis">Risk: ${titles.risk}</text>
-    <text transform=${`translate(14 ${(H - BOTTOM) / 2}) rotate(-90)`} text-anchor="middle" class="axis">Loss: ${titles.utility}</text>
-    ${original !== null && html`<g><line x1=${x(original)} x2=${x(original)} y1="8" y2=${H - BOTTOM} class="landmark" /><text x=${x(original) - 6} y="20" text-anchor="end">the unprotected table</text></g>`}
+    <text transform=${`translate(14 ${(H - BOTTOM) / 2}) rotate(-90)`} text-anchor="middle" class="axis">${titles.utility}</text>
+    ${bare && html`<g><circle cx=${x(bare.risk)} cy=${y(bare.utility)} r="6" class="landmark" /><text x=${x(bare.risk) - 10} y=${y(bare.utility) + 4} text-anchor="end">unprotected</text></g>`}
     <polyline points=${on.map((p) => `${x(p.risk)},${y(p.utility)}`).join(' ')} class="front" />
     ${points.map((p) => html`<g key=${p.name} class="point" transform=${`translate(${x(p.risk)} ${y(p.utility)})`} onClick=${() => onTake(p.name)}>
-      <title>${`${p.name}: risk ${number(p.risk)}, loss ${number(p.utility)}`}</title><circle r="14" class="reach" />${mark(p)}</g>`)}
+      <title>${`${p.name}: risk ${number(p.risk)}, ${titles.utility} ${number(p.utility)}`}</title><circle r="14" class="reach" />
+      ${kind(p) === 'refused' ? html`<path d="M-5,-5L5,5M-5,5L5,-5" class="refused" />` : html`<circle r=${kind(p) === 'recommended' ? 11 : 9} class=${kind(p)} />`}
+      <text y=${kind(p) === 'refused' ? -8 : 4} text-anchor="middle" class=${`mark-number ${kind(p)}`}>${frontier.numbers[p.name]}</text>
+      ${!wide && on.includes(p) && html`<text x=${right(p) ? 15 : -15} y="-9" text-anchor=${right(p) ? 'start' : 'end'} class="mark-name">${p.name}</text>`}</g>`)}
   </svg>`;
 }

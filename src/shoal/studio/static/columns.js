@@ -1,6 +1,7 @@
 // Columns: what each is, and how exposed people are by those that others may know.
 import { useState } from './vendor/preact-hooks.js';
-import { Distribution } from './chart.js';
+import { Thumb } from './chart.js';
+import { Closer } from './closer.js';
 import { Field } from './forms.js';
 import { Bar, Mistakes, Rows, html, number, percent, plural, useAnswer } from './parts.js';
 import { mistakesAt, putAll, useStore } from './state.js';
@@ -39,6 +40,7 @@ export function Columns() {
   const [chosen, choose] = useState([]);
   const [words, look] = useState('');
   const [rows, showRows] = useState(false);
+  const [close, closer] = useState(null);
   if (!facts || !methods) return html`<p class="hint">Looking at the columns …</p>`;
   const listed = facts.columns.filter((c) => c.name.toLowerCase().includes(words.toLowerCase()));
   const set = (names, key, value) => putAll(names.map((name) => change(state.tree, name, key, value)), `${names.length === 1 ? names[0] : `${names.length} columns`}: ${key} ${value ?? 'by default'}`);
@@ -55,12 +57,13 @@ export function Columns() {
         <option value="">choose</option>${methods.missing.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
     </div>
     <div class="column heads"><label><input type="checkbox" checked=${all} onChange=${(e) => choose(e.target.checked ? listed.map((c) => c.name) : [])} /> <span>all</span></label><span>column</span><span>its values</span><span>role</span><span>level</span></div>
-    <ul class="columns-list">${listed.map((column) => html`<${Column} key=${column.name} ...${{ column, methods, set, tree: state.tree, chosen: chosen.includes(column.name) }}
+    <ul class="columns-list">${listed.map((column) => html`<${Column} key=${column.name} ...${{ column, methods, set, tree: state.tree, look: closer, chosen: chosen.includes(column.name) }}
       choose=${(on) => choose(on ? [...chosen, column.name] : chosen.filter((n) => n !== column.name))} />`)}</ul>
-    <details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the rows</summary>${rows && html`<${Rows} version=${state.source} />`}</details>`;
+    <details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the rows</summary>${rows && html`<${Rows} version=${state.source} />`}</details>
+    ${close && html`<${Closer} key=${close.name} name=${close.name} picture=${close.picture} columns=${facts.columns.map((c) => c.name)} onClose=${() => closer(null)} />`}`;
 }
 
-function Column({ column, methods, set, tree, chosen, choose }) {
+function Column({ column, methods, set, tree, chosen, choose, look }) {
   const own = said(tree, column.name);
   const wrong = mistakesAt(['columns', column.name]);
   const moreFields = methods.column.filter((f) => !['role', 'level', 'hierarchy'].includes(f.name));
@@ -68,7 +71,7 @@ function Column({ column, methods, set, tree, chosen, choose }) {
     <input type="checkbox" checked=${chosen} aria-label=${`Choose ${column.name}`} onChange=${(e) => choose(e.target.checked)} />
     <div class="name"><strong>${column.name}</strong>${column.label && html`<span>${column.label}</span>`}
       <span class="hint">${typeName(column.type)} · ${plural(column.distinct, 'value')}${column.missing ? ` · ${number(column.missing)} missing` : ''}</span></div>
-    <${Distribution} of=${column.picture} small name=${column.name} />
+    <button class="thumb-button" onClick=${() => look(column)} title="Look closer"><${Thumb} of=${column.picture} name=${column.name} /><span class="hint">Look closer<span class="unseen"> at ${column.name}</span></span></button>
     <label><span class="hint">role</span><select value=${own.role ?? ''} onChange=${(e) => set([column.name], 'role', e.target.value)} aria-label=${`Role of ${column.name}`}>
       ${methods.roles.map((r) => html`<option value=${r}>${r}</option>`)}</select><span class="hint">${MEANINGS[own.role] ?? ''}</span></label>
     <label><span class="hint">level</span><select value=${own.level ?? ''} onChange=${(e) => set([column.name], 'level', e.target.value || null)} aria-label=${`Level of ${column.name}`}>

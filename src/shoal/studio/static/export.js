@@ -20,7 +20,7 @@ export function Export() {
   };
   const get = (what) => () => document_of(what, run, save);
   return html`<h1>Export</h1><${RunChoice} runs=${state.runs} value=${run} set=${another} />
-    ${result && !result.released ? html`<p class="note">This run was refused, so there is no table to hand over. Its plan and script can be saved.</p>` : html`<section class="card"><h2>The release</h2>
+    ${state.runs.find((r) => r.number === run)?.reopened ? html`<p class="note">This run is of saved work: its figures are here, its table is not. Take its plan under Compare, or undo to it, and run it again to hand it over.</p>` : result && !result.released ? html`<p class="note">This run was refused, so there is no table to hand over. Its plan and script can be saved.</p>` : html`<section class="card"><h2>The release</h2>
       <p>Written as two folders. <strong>release/</strong> may leave the building: the table, its codebook, the evidence and a report. <strong>private/</strong> may not: the seed, groups, risks by record.</p>
       <div class="field"><label for=${id}>Folder to write</label><input id=${id} value=${where} onInput=${(e) => go(e.target.value)} /><p class="hint">A path on this machine. It must not exist, or be empty.</p></div>
       <label class="check"><input type="checkbox" checked=${over} onChange=${(e) => replace(e.target.checked)} /> replace a release that is there</label>

@@ -42,7 +42,7 @@ function Levels({ column, spec }) {
     <p class="buttons"><button aria-pressed=${editing} onClick=${() => edit(!editing)}>Edit its labels</button>${editing && html`<span class="hint">Rename a label, or put it under another one of the next level. From the first change on the hierarchy is written out in the plan.</span>`}</p>
     <div class="levels" tabindex="0" role="region" aria-label="Levels">${counted.levels.map((level, i) => html`<section key=${i} class=${editing ? 'wider' : ''}><h2>Level ${i}</h2><p class="hint">${plural(level.of, 'label')}, the smallest of ${plural(level.smallest, 'record')}</p>
       <ol>${level.labels.map((l) => html`<li key=${l.label} title=${i < top ? `becomes ${l.parent}` : ''}>
-        ${editing ? html`<${Label} ...${{ label: l, level: i, top, change }} />` : html`<span>${l.label}</span>`}<span class="hint">${number(l.records)}</span></li>`)}</ol>
+        ${editing ? html`<${Label} ...${{ label: l, level: i, top, change }} />` : html`<span>${l.label}${i === 0 && counted.labels[l.label] && html` <span class="hint">${counted.labels[l.label]}</span>`}</span>`}<span class="hint">${number(l.records)}</span></li>`)}</ol>
       ${editing && i > 0 && html`<datalist id=${`labels-${i}`}>${level.labels.map((l) => html`<option value=${l.label} />`)}</datalist>`}
       ${level.of > level.labels.length && html`<p class="hint">and ${plural(level.of - level.labels.length, 'label')} more</p>`}</section>`)}</div>`;
 }

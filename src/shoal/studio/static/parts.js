@@ -9,7 +9,7 @@ export const html = htm.bind(h);
 export const number = (value, digits = 4) =>
   typeof value !== 'number' ? '–' : Number.isInteger(value) ? value.toLocaleString('en') : String(Number(value.toPrecision(digits)));
 
-export const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
+export const percent = (share, digits = 3) => `${Number((100 * share).toPrecision(digits))} %`;
 
 // A step between ticks that is easily read: 1, 2 or 5 times a power of ten, and the ticks that lie within.
 export function ticks(low, high, most = 5) {
@@ -92,7 +92,7 @@ export function Rows({ run = null, version }) {
         aria-sort=${where.by === name ? (where.descending ? 'descending' : 'ascending') : 'none'}>
         <button class="plain" onClick=${() => sort(name)}>${name}${where.by === name ? (where.descending ? ' ↓' : ' ↑') : ''}</button></th>`)}</tr></thead>
       <tbody>${page.rows.map((row, i) => html`<tr key=${i}><th scope="row">${page.numbers[i]}</th>
-        ${row.map((cell) => html`<td>${cell ?? html`<span class="hint">missing</span>`}</td>`)}</tr>`)}</tbody>
+        ${row.map((cell, c) => html`<td>${cell ?? html`<span class="hint">missing</span>`}${page.labels[page.columns[c]]?.[cell] && html` <span class="hint">${page.labels[page.columns[c]][cell]}</span>`}</td>`)}</tr>`)}</tbody>
     </table></div>`;
 }
 

@@ -1,7 +1,7 @@
 // What a step would do, counted before and after while its settings are being chosen.
 import { useState } from './vendor/preact-hooks.js';
-import { Distribution } from './chart.js';
 import { html, number, plural, useAnswer } from './parts.js';
+import { Spread } from './spread.js';
 import { useStore } from './state.js';
 
 const PAUSE = 400; // milliseconds without a change, after which it is counted again
@@ -31,8 +31,8 @@ function Column({ of }) {
   const few = of.distinct[1] <= 60;
   return html`<section class="changed"><h4>${of.name}</h4>
     <p class="hint">${plural(of.changed, 'cell')} changed · values ${number(of.distinct[0])} → ${number(of.distinct[1])} · missing ${number(of.missing[0])} → ${number(of.missing[1])}</p>
-    ${of.picture && html`<div class="spreads"><${Distribution} of=${of.picture} name=${of.name} /></div>`}
+    ${of.picture && html`<div class="spreads"><${Spread} of=${of.picture} labels=${of.labels} name=${of.name} /></div>`}
     ${few && html`<div class="wide" tabindex="0" role="region" aria-label=${`Values of ${of.name}`}><table><thead><tr><th scope="col">value</th><th scope="col">records before</th><th scope="col">after</th></tr></thead>
-      <tbody>${of.values.map(([value, before, after]) => html`<tr key=${value}><th scope="row">${value}</th><td>${number(before)}</td><td>${number(after)}</td></tr>`)}</tbody></table></div>`}
+      <tbody>${of.values.map(([value, before, after]) => html`<tr key=${value}><th scope="row">${value}${of.labels[value] && html` <span class="hint">${of.labels[value]}</span>`}</th><td>${number(before)}</td><td>${number(after)}</td></tr>`)}</tbody></table></div>`}
     ${few && of.further > 0 && html`<p class="hint">and ${plural(of.further, 'value')} more</p>`}</section>`;
 }

@@ -1,7 +1,8 @@
 // The result: what was proved, what was measured before and after, and whose risk stays highest.
 import { useEffect, useState } from './vendor/preact-hooks.js';
-import { Distribution } from './chart.js';
+import { Closer } from './closer.js';
 import { Bar, RunChoice, Rows, html, number, useAnswer } from './parts.js';
+import { Became, Spread } from './spread.js';
 import { put, useStore } from './state.js';
 
 export function useResult(state) {
@@ -19,19 +20,39 @@ export function Result() {
   if (!state.runs.length) return html`<h1>Result</h1><p class="lead">Nothing was run yet. <strong>Run</strong>, at the top, carries the plan out and proves what it requires.</p>`;
   if (!result || !methods) return html`<h1>Result</h1><p class="hint">Reading the result …</p>`;
   if (result.refused) return html`<h1>Result</h1><p>${result.refused}</p>`;
+  const reopened = state.runs.find((r) => r.number === run)?.reopened;
   const kind = (m) => methods.methods.find((one) => one.name === m.measure && ['risk', 'utility'].includes(one.kind));
   const of = (wanted) => result.measures.filter((m) => kind(m)?.kind === wanted);
   return html`<h1>Result</h1><${RunChoice} runs=${state.runs} value=${run} set=${set} />
     <${Verdict} result=${result} />
+    ${reopened && html`<p class="note">Taken up from saved work, which has no cells: run the plan again for pictures, rows and the release.</p>`}
     <section><h2>What was proved</h2><${Proofs} of=${result.requirements} /></section>
     <${Measures} title="Risk" lead="How well people can still be found, or what can be learnt about them. Before: the original, as if it were released." of=${of('risk')} kind=${kind} before />
     <${Measures} title="What was lost" lead="How far the released table differs from the original." of=${of('utility')} kind=${kind} />
-    ${result.columns.length > 0 && html`<section><h2>Columns before and after</h2><p class="hint"><span class="key before"></span> original <span class="key after"></span> released; a label that stands for several values is spread evenly over them</p>
-      <div class="spreads">${result.columns.filter((c) => c.distribution).map((c) => html`<${Distribution} key=${c.name} of=${c.distribution} name=${c.name} />`)}</div></section>`}
-    ${result.private && html`<${Riskiest} of=${result.private.riskiest} unchanged=${result.private['released unchanged']} />`}
+    ${result.columns.length > 0 && !reopened && html`<${BeforeAndAfter} result=${result} run=${run} />`}
+    ${result.private && !reopened && html`<${Riskiest} of=${result.private.riskiest} />`}
     ${result.steps.length > 0 && html`<section><h2>What each step did</h2>${result.steps.map((s) => html`<details><summary>${s.step}${s.columns.length ? `: ${s.columns.join(', ')}` : ''}</summary><dl>${Object.entries(s.facts).map(([k, v]) => html`<dt>${k}</dt><dd>${String(v)}</dd>`)}</dl></details>`)}</section>`}
-    ${result.released && html`<details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the released rows</summary>${rows && html`<${Rows} run=${run} version=${run} />`}</details>`}`;
+    ${result.released && !reopened && html`<details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the released rows</summary>${rows && html`<${Rows} run=${run} version=${run} />`}</details>`}`;
 }
+
+// Every column drawn over the original's own values, in words, and closely on demand.
+function BeforeAndAfter({ result, run }) {
+  const ends = useAnswer('extremes', { run }, [run]);
+  const [close, look] = useState(null);
+  const names = result.columns.map((c) => c.name);
+  const end = (name) => {
+    const [before, after] = ends?.[name] ?? [];
+    const range = (of) => `${written(of.least)} to ${written(of.greatest)}`;
+    return before?.least === undefined ? null : html`<p class="hint">${range(before)}${after?.least === undefined ? '' : `; released ${range(after)}`}</p>`;
+  };
+  return html`<section class="before-after"><h2>Columns before and after</h2><p class="hint"><span class="key before"></span> original <span class="key after"></span> released <span class="key hatched"></span> released as labels of several values, spread evenly over them</p>
+    <div class="spreads">${result.columns.map((c) => html`<article key=${c.name}><header><h3>${c.name}${c.label && html` <span class="hint">${c.label}</span>`}</h3><${Became} column=${c} /></header>
+      <p class="hint">${result.became[c.name]}</p><${Spread} of=${c.distribution} labels=${c.values} name=${c.name} />${end(c.name)}
+      <button class="plain" onClick=${() => look(c)}>Look closer<span class="unseen"> at ${c.name}</span></button></article>`)}</div>
+    ${close && html`<${Closer} key=${close.name} name=${close.name} run=${run} picture=${close.distribution} columns=${names} onClose=${() => look(null)} />`}</section>`;
+}
+
+const written = (v) => (typeof v === 'number' ? number(v) : v);
 
 export function Proofs({ of }) {
   if (!of.length) return html`<p>The plan requires nothing, so nothing was proved.</p>`;
@@ -87,10 +108,9 @@ export function Measures({ title, lead, of, kind, before = false }) {
       ${before && html`<td><${Figure} m=${m} value=${m.original} kind="before" /></td>`}<td>${m.value === null ? html`<span class="hint">no figure</span>` : html`<${Figure} m=${m} value=${m.value} kind="after" />`}${m.interval && html`<span class="hint"> ${number(m.interval.low)} to ${number(m.interval.high)}</span>`}</td></tr>`)}</tbody></table></div></section>`;
 }
 
-function Riskiest({ of, unchanged }) {
+function Riskiest({ of }) {
   const lists = of.filter((one) => one.rows.length);
   return html`<section><h2>Records at highest risk</h2><p class="hint">Private: row numbers of the original, for you to look at.</p>
-    ${unchanged?.length > 0 && html`<p class="note">Columns released unchanged: ${unchanged.join(', ')}. Whoever knows one of them can look people up by it.</p>`}
     ${!lists.length && html`<p>No measure with a risk for each record was taken, or none is above zero. Under measures, add one such as individual-risk.</p>`}
     ${lists.map((one) => html`<details><summary>${one.title}</summary><ol class="risky">${one.rows.map((row, i) => html`<li>row ${number(row)}: risk ${number(one.risk[i])}</li>`)}</ol></details>`)}</section>`;
 }

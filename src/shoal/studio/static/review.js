@@ -1,8 +1,8 @@
 // A release under the eyes of a second person: made by somebody else, looked at here, commented, and approved or rejected.
 import { useState } from './vendor/preact-hooks.js';
-import { Distribution } from './chart.js';
 import { document_of, html, number, plural, useId } from './parts.js';
 import { Measures, Proofs } from './results.js';
+import { Spread } from './spread.js';
 import { act, ask, save, say, useStore } from './state.js';
 
 const day = (when) => when.replace('T', ' ').replace(/\+00:00$/, ' UTC');
@@ -23,7 +23,7 @@ export function Review() {
     <${Measures} title="Risk" lead="How well people can still be found, or what can be learnt about them." of=${of('risk')} kind=${kind} before=${review.private !== null} />
     <${Measures} title="What was lost" lead="How far the released table differs from the original." of=${of('utility')} kind=${kind} />
     <section><h2>The released columns</h2><ul class="roles">${evidence.columns.map((c) => html`<li><strong>${c.name}</strong> ${c.label && html`<span>${c.label}</span> `}<span class="hint">${c.role}</span></li>`)}</ul>
-      <div class="spreads">${evidence.columns.filter((c) => c.distribution).map((c) => html`<${Distribution} key=${c.name} of=${c.distribution} name=${c.name} />`)}</div></section>
+      <div class="spreads">${evidence.columns.filter((c) => c.distribution).map((c) => html`<article key=${c.name}><header><h3>${c.name}</h3></header><${Spread} of=${c.distribution} labels=${c.values} name=${c.name} /></article>`)}</div></section>
     ${evidence.steps.length > 0 && html`<section><h2>What was done</h2>${evidence.steps.map((s) => html`<details><summary>${s.step}${s.columns.length ? `: ${s.columns.join(', ')}` : ''}</summary><dl>${Object.entries(s.facts).map(([k, v]) => html`<dt>${k}</dt><dd>${v}</dd>`)}</dl></details>`)}</section>`}
     <section><h2>The plan</h2><pre class="difference" tabindex="0">${seen.plan}</pre></section></main>`;
 }

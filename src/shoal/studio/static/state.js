@@ -139,8 +139,8 @@ function lookIn(pause) {
 // The token behind the # is used once for a key, which this tab alone keeps.
 export async function enter() {
   const token = location.hash.slice(1);
-  if (token.length > 20) {
-    history.replaceState(null, '', '/');
+  if (token.length > 20 && !token.startsWith('/')) {
+    history.replaceState(null, '', '/#/columns');
     key = (await ask('enter', { token })).key;
     sessionStorage.setItem(KEY, key);
   } else {

@@ -1,7 +1,7 @@
 // Steps and requirements: what is done, what must hold, what is measured besides.
 import { useState } from './vendor/preact-hooks.js';
 import { Field, MethodForm, first } from './forms.js';
-import { Mistakes, html } from './parts.js';
+import { Mistakes, html, number, percent, useAnswer } from './parts.js';
 import { Preview } from './preview.js';
 import { act, mistakesAt, put, store, useStore } from './state.js';
 
@@ -46,20 +46,51 @@ function Card({ item, i, place, kinds, last }) {
     ${place === 'steps' && html`<${Preview} step=${i} />`}</li>`;
 }
 
-// By what the person wants, or by the name of a method.
+const RECOMMENDED = 3;
+
+// By what the person wants, by what people call it, or by the name of a method.
 function Adding({ verb, kinds, place, count }) {
-  const { methods } = store;
+  const { methods, state } = store;
   const [open, setOpen] = useState(false);
   const [goal, choose] = useState('');
   const [words, look] = useState('');
+  const [every, showAll] = useState(false);
+  const asks = open && place === 'steps' && state.mistakes.length === 0 && state.job === null;
+  const columns = JSON.stringify([state.tree.columns, state.tree.requirements]);
+  const begins = useAnswer(asks ? 'beginnings' : null, {}, [asks, columns]);
   const goals = methods.goals.filter((g) => methods.methods.some((m) => kinds.includes(m.kind) && g.methods.includes(m.name)));
-  const wanted = goals.find((g) => g.goal === goal)?.methods;
-  const match = (m) => `${m.name} ${m.title} ${m.summary}`.toLowerCase().includes(words.toLowerCase());
-  const listed = methods.methods.filter((m) => kinds.includes(m.kind) && (!wanted || wanted.includes(m.name)) && match(m));
+  const wanted = words.trim() ? undefined : goals.find((g) => g.goal === goal)?.methods;
+  const match = (m) => words.toLowerCase().split(/\s+/).every((word) => `${m.name} ${m.title} ${m.summary} ${m.words}`.toLowerCase().includes(word));
+  const beginning = (m) => (begins && !begins.refused ? begins[`${m.kind}/${m.name}`] : undefined) ?? {};
+  const rank = (m) => (wanted ? wanted.indexOf(m.name) : 0) + (beginning(m).reason ? 1000 : 0);
+  const listed = methods.methods.filter((m) => kinds.includes(m.kind) && (!wanted || wanted.includes(m.name)) && match(m)).sort((a, b) => rank(a) - rank(b));
+  const fit = wanted && begins ? listed.filter((m) => beginning(m).spec).slice(0, RECOMMENDED) : [];
+  const rest = fit.length && !every ? [] : listed.filter((m) => !fit.includes(m));
   const bound = (m) => (place === 'requirements' && m.kind !== 'privacy' ? { 'at most': 0.1 } : {});
-  const add = async (m) => (await put([place, count], { ...first(m), ...bound(m) }, `add ${m.title}`)) && setOpen(false);
+  const add = async (m) => (await put([place, count], beginning(m).spec ?? { ...first(m), ...bound(m) }, `add ${m.title}`)) && setOpen(false);
+  const pick = (g) => {
+    choose(goal === g && !words.trim() ? '' : g);
+    look('');
+    showAll(false);
+  };
   return html`<details class="adding" open=${open} onToggle=${(e) => setOpen(e.target.open)}><summary>${verb}</summary>
-    ${place === 'steps' && html`<div class="chips" role="group" aria-label="What do you want?">${goals.map((g) => html`<button aria-pressed=${goal === g.goal} onClick=${() => choose(goal === g.goal ? '' : g.goal)}>${g.goal}</button>`)}</div>`}
-    <label class="field">Find a method <input type="search" value=${words} onInput=${(e) => look(e.target.value)} /></label>
-    <ul class="offers">${listed.map((m) => html`<li key=${`${m.kind}/${m.name}`}><div><strong>${m.title}</strong> <code>${m.name}</code><p>${m.summary}</p></div><button onClick=${() => add(m)} aria-label=${`Add ${m.title}`}>Add</button></li>`)}</ul></details>`;
+    ${place === 'steps' && html`<div class="chips" role="group" aria-label="What do you want?">${goals.map((g) => html`<button aria-pressed=${goal === g.goal && !words.trim()} onClick=${() => pick(g.goal)}>${g.goal}</button>`)}</div>`}
+    <label class="field">Find a method <input type="search" value=${words} onInput=${(e) => look(e.target.value)} placeholder=${place === 'steps' ? 'as in missing, group values, round' : ''} /></label>
+    ${asks && !begins && html`<p class="hint" role="status">Trying each method on some of the records …</p>`}
+    ${fit.length > 0 && html`<ol class="fit">${fit.map((m) => html`<${Recommended} key=${m.name} ...${{ m, spec: beginning(m).spec, add }} />`)}</ol>
+      ${listed.length > fit.length && html`<button class="plain" aria-expanded=${every} onClick=${() => showAll(!every)}>${every ? 'Fewer' : `All ${listed.length} methods for this`}</button>`}`}
+    ${rest.length > 0 && html`<ul class="offers" tabindex="0" aria-label="Methods">${rest.map((m) => html`<li key=${`${m.kind}/${m.name}`} class=${beginning(m).reason ? 'unfit' : ''}><div><strong>${m.title}</strong> <code>${m.name}</code><p>${m.summary}</p>
+      ${beginning(m).reason && html`<p class="reason">Not as it stands: ${beginning(m).reason}</p>`}</div>
+      ${beginning(m).reason ? html`<button class="plain" onClick=${() => add(m)}>Add, then fill in<span class="unseen"> ${m.title}</span></button>` : html`<button onClick=${() => add(m)} aria-label=${`Add ${m.title}`}>Add</button>`}</li>`)}</ul>`}
+    ${listed.length === 0 && html`<p class="empty">No method is called so. To leave a column out, give it the role identifier under Columns; to rename labels, edit its hierarchy.</p>`}</details>`;
+}
+
+// A method that fits, with what it would do; tried on some records, which is said.
+function Recommended({ m, spec, add }) {
+  const seen = useAnswer('forecast', { spec }, [JSON.stringify(spec)]);
+  const settings = Object.entries(spec).filter(([key]) => key !== m.kind).map(([key, v]) => `${key} ${typeof v === 'object' ? (Array.isArray(v) ? v.join(', ') : v?.method ?? '') : v}`).join(' · ');
+  return html`<li><strong>${m.title}</strong><p>${m.summary}</p>${settings && html`<p class="hint">${settings}</p>`}
+    ${!seen ? html`<p class="hint">Trying …</p>` : seen.refused ? html`<p class="hint">${seen.refused}</p>` : html`<dl>${seen.alone && html`<div><dt>alone</dt><dd>${percent(seen.alone[0] / seen.records, 2)} → ${percent(seen.left ? seen.alone[1] / seen.left : 0, 2)}</dd></div>`}
+      ${typeof seen.kept === 'number' && html`<div><dt>information kept</dt><dd>${percent(seen.kept, 2)}</dd></div>`}</dl><p class="hint">tried on ${number(seen.records)} records${seen.left < seen.records ? `, ${number(seen.left)} left` : ''}</p>`}
+    <button class="strong" onClick=${() => add(m)} aria-label=${`Add ${m.title}`}>Add</button></li>`;
 }

@@ -1,0 +1,1 @@
+"""Differentially private synthesis from marginals: exact draws, their account, the model and its records."""

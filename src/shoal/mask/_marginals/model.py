@@ -1,0 +1,198 @@
+"""A law of whole records that comes nearest to noisy marginals, on a junction tree (McKenna, Sheldon & Miklau 2019).
+
+The law is p(x) proportional to the product of a factor for each measured set of columns, exp(theta). Its marginals come
+of messages along a junction tree (Lauritzen & Spiegelhalter 1988; Jensen, Lauritzen & Olesen 1990): a pass from the
+leaves to the root and one back. theta comes of entropic mirror descent on the squared differences to the measured
+counts, each over the variance of its noise. No step looks at the table.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shoal.kernels.elementary import exp
+from shoal.mask._marginals.junction_tree import Columns, JunctionTree
+from shoal.table.prelude import Bools, Floats, Longs
+from shoal.vocabulary.errors import ParameterError
+
+DEEPEST = 40.0
+"""Theta falls below its largest by this at most: e^-40 = 4e-18 of a record is none."""
+
+SMALLEST_POWER = 600.0
+"""exp(-600) is a double of full precision, and so are sums of what is sent on of it."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """A marginal with noise."""
+
+    columns: Columns
+    counts: Longs  # Of the shape of the columns' categories
+    variance: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Law:
+    """Probabilities of the categories of all columns."""
+
+    shape: tuple[int, ...]
+    tree: JunctionTree
+    tables: tuple[Floats, ...]  # By clique, the probabilities of its combinations
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], tree: JunctionTree, factors: dict[Columns, Floats]) -> "Law":
+        """The law proportional to the product of factors, each of columns inside a clique."""
+        tables = [np.ones([shape[column] for column in clique]) for clique in tree.cliques]
+        for columns, factor in factors.items():
+            place = tree.holding(columns, shape)
+            tables[place] *= _within(factor, columns, tree.cliques[place])
+        sent = _to_the_root(tree, tables)
+        for place, table in enumerate(tables):
+            if place:
+                parent = tree.parents[place]
+                now = summed(tables[parent], tree.cliques[parent], tree.separators[place])
+                ratio = np.divide(now, sent[place], out=np.zeros_like(now), where=sent[place] > 0)
+                table *= _within(ratio, tree.separators[place], tree.cliques[place])
+        return cls(shape=shape, tree=tree, tables=tuple(tables))
+
+    def marginal(self, columns: Columns) -> Floats:
+        """Probabilities of the combinations of some columns inside a clique, of the shape of their categories."""
+        place = self.tree.holding(columns, self.shape)
+        return summed(self.tables[place], self.tree.cliques[place], columns)
+
+    def pairs_with(self, column: int) -> Iterator[tuple[int, Floats]]:
+        """Every other column, and the probabilities of their combinations: shape (own categories, those of the other).
+
+        The joint law with the column is carried along the tree from a clique that holds it.
+        """
+        tree = self.tree
+        seen = {column}
+        joint: dict[int, Floats] = {}
+        waiting = [(tree.holding((column,), self.shape), -1)]
+        while waiting:
+            place, source = waiting.pop()
+            clique = tree.cliques[place]
+            if source < 0:
+                own = np.eye(self.shape[column])
+                joint[place] = self.tables[place][None] * _within(own, (-1, column), (-1, *clique))
+            else:
+                between = tree.separators[max(place, source)]
+                carried = summed(joint[source], (-1, *tree.cliques[source]), (-1, *between))
+                joint[place] = self._given(place, between)[None] * _within(carried, (-1, *between), (-1, *clique))
+            for other in clique:
+                if other not in seen:
+                    seen.add(other)
+                    yield other, summed(joint[place], (-1, *clique), (-1, other))
+            waiting += [(near, place) for near in self._near[place] if near != source]
+
+    def _given(self, place: int, columns: Columns) -> Floats:
+        """The probabilities of a clique's combinations given some of its columns; 0 where these never occur."""
+        clique = self.tree.cliques[place]
+        base = _within(summed(self.tables[place], clique, columns), columns, clique)
+        return np.divide(self.tables[place], base, out=np.zeros_like(self.tables[place]), where=base > 0)
+
+    @cached_property
+    def _near(self) -> list[list[int]]:
+        near: list[list[int]] = [[] for _ in self.tree.cliques]
+        for place, parent in enumerate(self.tree.parents):
+            if parent >= 0:
+                near[place].append(parent)
+                near[parent].append(place)
+        return near
+
+
+def summed(table: Floats, columns: Sequence[int], kept: Sequence[int]) -> Floats:
+    """A table of some columns summed over all but those that are kept, which stay in their order."""
+    return np.asarray(table.sum(axis=tuple(place for place, column in enumerate(columns) if column not in kept)))
+
+
+def _within(table: Floats, columns: Sequence[int], clique: Sequence[int]) -> Floats:
+    """A table of some columns, with axes of length 1 for all others of a clique."""
+    lengths = dict(zip(columns, table.shape))
+    return table.reshape([lengths.get(column, 1) for column in clique])
+
+
+def _to_the_root(tree: JunctionTree, tables: list[Floats]) -> list[Floats]:
+    """What every clique sends to its parent, which takes it up; the first table has the sum 1 then."""
+    sent = [np.ones(())] * len(tables)
+    for place in reversed(range(len(tables))):
+        if place:
+            message = summed(tables[place], tree.cliques[place], tree.separators[place])
+            sent[place] = message / _positive(float(message.max()))
+            tables[place] /= _positive(float(message.max()))
+            parent = tree.parents[place]
+            tables[parent] *= _within(sent[place], tree.separators[place], tree.cliques[parent])
+        else:
+            tables[0] /= _positive(float(tables[0].sum()))
+    return sent
+
+
+def _positive(total: float) -> float:
+    if total <= 0:
+        raise ParameterError("private-marginals: rules leave no combination of categories. Take some of them out.")
+    return total
+
+
+def _no_deeper(theta: Floats, depth: float) -> Floats:
+    return np.asarray(np.maximum(theta - theta.max(), -depth))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitting:
+    """The search for the law nearest to marginals.
+
+    Parameters
+    ----------
+    possible
+        By columns, false for combinations that cannot be.
+    total
+        Number of records.
+    """
+
+    shape: tuple[int, ...]
+    possible: dict[Columns, Bools]
+    total: int
+
+    def fit(
+        self, measured: Sequence[Measured], start: dict[Columns, Floats], steps: int
+    ) -> tuple[Law, dict[Columns, Floats]]:
+        """The law, and its theta, after so many steps of mirror descent from `start` (0 where it has none)."""
+        theta = {m.columns: start.get(m.columns, np.zeros(m.counts.shape)) for m in measured}
+        tree = JunctionTree.of(self.shape, [*theta, *self.possible])
+        depth = self._depth(tree, list(theta))
+        law = self._law(tree, theta)
+        loss, slopes = self._loss(law, measured)
+        size = 1.0 / self.total
+        for _ in range(steps):
+            new = {columns: _no_deeper(theta[columns] - size * slope, depth) for columns, slope in slopes.items()}
+            tried = self._law(tree, new)
+            after, further = self._loss(tried, measured)
+            if after <= loss:
+                law, theta, loss, slopes = tried, new, after, further
+                size *= 1.5
+            else:
+                size /= 3
+        return law, theta
+
+    def _depth(self, tree: JunctionTree, sets: Sequence[Columns]) -> float:
+        """How far theta may fall below its largest: no product of a clique's factors is too small for a double."""
+        places = [tree.holding(columns, self.shape) for columns in sets]
+        return min(DEEPEST, SMALLEST_POWER / max(places.count(place) for place in places))
+
+    def _law(self, tree: JunctionTree, theta: dict[Columns, Floats]) -> Law:
+        factors = {columns: exp(table) for columns, table in theta.items()}
+        for columns, possible in self.possible.items():
+            factors[columns] = np.where(possible, factors.get(columns, 1.0), 0.0)
+        return Law.of(self.shape, tree, factors)
+
+    def _loss(self, law: Law, measured: Sequence[Measured]) -> tuple[float, dict[Columns, Floats]]:
+        """Half the squared differences over variances, and its slopes in the counts of each set of columns."""
+        loss = 0.0
+        slopes: dict[Columns, Floats] = {}
+        for m in measured:
+            beyond = self.total * law.marginal(m.columns) - m.counts
+            loss += float((beyond * beyond).sum()) / (2 * m.variance)
+            slopes[m.columns] = beyond / m.variance
+        return loss, slopes

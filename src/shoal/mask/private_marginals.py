@@ -1,0 +1,174 @@
+"""Differential privacy by a table made anew from noisy marginals (McKenna et al. 2022)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from math import prod
+from typing import Annotated
+
+import numpy as np
+
+from shoal.constraints import Constraints
+from shoal.mask._marginals.account import rho_of
+from shoal.mask._marginals.domain import Cell, Domain
+from shoal.mask._marginals.generation import drawn, shuffled
+from shoal.mask._marginals.junction_tree import Columns
+from shoal.mask._marginals.selection import Mechanism, OfTable, Search
+from shoal.mask.base import Mask
+from shoal.mask.secret_stream import SecretStream
+from shoal.mask.truncate_records import places_in_units
+from shoal.table.prelude import Bools, Generator, Longs, Progress, Records, StepResult, Variable
+from shoal.vocabulary.errors import ParameterError
+from shoal.vocabulary.facts import PrivacyLoss
+from shoal.vocabulary.prelude import (
+    ColumnName,
+    Count,
+    Fact,
+    Ge,
+    Gt,
+    HoldsCells,
+    Le,
+    OfOriginal,
+    OfPlan,
+    Setting,
+    method,
+)
+
+LARGEST_EPSILON = 20.0
+
+MOST_OF_A_RULE = 1 << 20
+"""Combinations of categories, at most, on which a rule is looked at."""
+
+
+@method(
+    "private-marginals",
+    title="Synthesis from private marginals (differential privacy)",
+    source="McKenna et al. (2022)",
+    example={"epsilon": 1.0, "delta": 1e-9, "domain": {"age": [0, 40, 80, 120, None], "size": [0, 2, 5, 100, None]}},
+)
+class PrivateMarginals(Mask):
+    """Makes a new table from noisy marginals: private for whole records, and for the number of them.
+
+    Counts of single columns and of pairs are taken with discrete Gaussian noise. Which pairs, a private choice says
+    each time anew: those whose counts are farthest from what the model has. The model is the law of whole records
+    nearest to all counts so far. New records are drawn from it. Whether a person is in the table at all changes the
+    odds of any release by a factor of at most exp(epsilon), but for a probability of delta.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss of a person.
+    delta
+        Probability that the odds change by more. It must be far below 1 over the number of records.
+    domain
+        By column, all its categories, or the ends of the intervals of a number, in ascending order; `null` among them
+        where cells may be missing. State it from a codebook, not from the table. Numbers outside count as the nearest.
+    by
+        A column that every table of interest has, such as the area: its pairs with others are chosen before others.
+    pairs
+        Pairs of columns to measure, at most; by default as many as there are columns.
+    rules
+        Rules that no new record breaks, as in `age < 15 -> married == 'no'`, in the language of constraints. They are
+        never compared with the table. A rule between numbers is kept as far as the ends of intervals tell.
+    records_per_person
+        Records that one person may have. In a table with a person column, this many of each are drawn at random.
+    most_cells
+        Most cells of the model: with more, pairs fit in that need larger cliques, and time and memory grow.
+
+    Notes
+    -----
+    All columns of the release must be among the step's, and it must be the plan's only step. New records are nobody's:
+    their number is that of the table as far as the noise tells. Noise and choices are drawn exactly with whole numbers
+    (Canonne, Kamath & Steinke 2020) and accounted for by zero-concentrated differential privacy. Random numbers are
+    cryptographic: keep the seed as secret as the data.
+    """
+
+    scales = "memory"
+    default_roles = ("quasi-identifier", "confidential", "other", "weight", "stratum")
+    own_cells = True
+    whole_records = True
+    makes_records = True
+
+    epsilon: Annotated[float, Gt(0), Le(LARGEST_EPSILON), Setting()]
+    delta: Annotated[float, Gt(0), Le(0.5), Setting()]
+    domain: Annotated[dict[str, tuple[Cell, ...]], HoldsCells()]
+    by: Annotated[str | None, ColumnName()] = None
+    pairs: Annotated[int, Ge(1)] | None = None
+    rules: Annotated[tuple[str, ...], HoldsCells()] = ()
+    records_per_person: Annotated[int, Ge(1)] = 1
+    most_cells: Annotated[int, Ge(1)] = 100_000
+
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
+        if len(columns) < 2:
+            raise ParameterError("private-marginals needs at least two columns.")
+        if self.by is not None and self.by not in columns:
+            raise ParameterError(f"private-marginals: by must be one of the step's columns; '{self.by}' is not.")
+        if not len(records):
+            return StepResult(records=records)
+        domains = [Domain.of(records[name], self.domain) for name in columns]
+        shape = tuple(domain.size for domain in domains)
+        rho = rho_of(Fraction(self.epsilon), Decimal(self.delta))
+        stream = SecretStream(rng)
+        search = Search(
+            shape=shape,
+            rho=rho,
+            by=None if self.by is None else list(columns).index(self.by),
+            pairs=self.pairs or len(columns),
+            most_cells=self.most_cells,
+            possible=self._possible(columns, domains),
+            sensitivity=self.records_per_person,
+        )
+        counted = records.take(self._kept(records, stream))
+        codes = np.column_stack([domain.codes(counted[name]) for domain, name in zip(domains, columns)])
+        law, total, pairs = search.fitted(self.mechanism(codes, shape, stream), progress)
+        new = drawn(law, total, stream)
+        made = [domain.variable(new[:, place], stream) for place, domain in enumerate(domains)]
+        facts: dict[str, Fact] = {
+            "privacy loss": PrivacyLoss(epsilon=self.epsilon, delta=self.delta, columns=tuple(columns)),
+            "records per person": OfPlan(self.records_per_person),
+            "zero-concentrated loss": OfPlan(float(rho)),
+            "records counted": Count(n=len(counted), of=len(records)),
+            "pairs measured": OfOriginal([[columns[c] for c in pair] for pair in pairs]),
+        }
+        return StepResult(records=self._new(records, made, total), facts=facts)
+
+    def mechanism(self, codes: Longs, shape: tuple[int, ...], stream: SecretStream) -> Mechanism:
+        """All that is learnt of a table: `codes`, shape (n, d)."""
+        return OfTable(codes=codes, shape=shape, sensitivity=self.records_per_person, stream=stream)
+
+    def _kept(self, records: Records, stream: SecretStream) -> Longs:
+        """The positions of the records that are counted: as many of each person as one may have."""
+        persons = records.unit_numbers("person")
+        if persons is None:
+            return np.arange(len(records))
+        kept = (places_in_units(persons, shuffled(len(records), stream)) < self.records_per_person) & (persons >= 0)
+        return np.flatnonzero(kept)
+
+    def _possible(self, columns: Sequence[str], domains: Sequence[Domain]) -> dict[Columns, Bools]:
+        """By columns, false for the combinations of their categories in which every value breaks a rule."""
+        corners = [domain.corners() for domain in domains]
+        longest = max(len(codes) for _, codes in corners)
+        table = Records.of(variable.take(np.arange(longest) % len(codes)) for variable, codes in corners)
+        possible: dict[Columns, Bools] = {}
+        for rule in Constraints.parse(self.rules, table).rules:
+            places = tuple(place for place, name in enumerate(columns) if name in rule.columns)
+            lengths = [len(corners[place][1]) for place in places]
+            if prod(lengths) > MOST_OF_A_RULE:
+                raise ParameterError(
+                    f"private-marginals: the rule {rule.text} joins {prod(lengths):,} combinations of values; a rule "
+                    f"may join {MOST_OF_A_RULE:,}. Write it of fewer columns, or of columns with fewer categories."
+                )
+            at = np.indices(lengths).reshape(len(places), -1)
+            every = Records.of(corners[place][0].take(rows) for place, rows in zip(places, at))
+            (broken,) = Constraints.parse([rule.text], table.select(every.names())).violations(every).values()
+            free = np.zeros([domains[place].size for place in places], dtype=bool)
+            free[tuple(corners[place][1][rows[~broken]] for place, rows in zip(places, at))] = True
+            possible[places] = possible.get(places, np.ones(free.shape, dtype=bool)) & free
+        return possible
+
+    def _new(self, records: Records, made: Sequence[Variable], total: int) -> Records:
+        """Records of the new columns; they stand in the places of the table's, over and over where they are more."""
+        base = records.without(variable.name for variable in made).take(np.arange(total) % len(records))
+        new = {variable.name: variable for variable in made}
+        return replace(base, variables=tuple(new.get(name) or base[name] for name in records.names()))

@@ -1,0 +1,114 @@
+"""What tests do with the page of a studio in a browser."""
+
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from studio.running import LONGEST, Running, running
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+IN_A_BROWSER = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (Debian: apt install chromium)"),
+]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+AXE = Path(__file__).parent / "vendor" / "axe.js"
+SCREENS = ["Columns", "Steps", "Hierarchies", "Result", "Frontier", "Compare", "Export"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+CUT_OFF = """() => [...document.querySelectorAll('#studio *')].filter((e) => {
+  const style = getComputedStyle(e);
+  const hides = ['hidden', 'clip'].includes(style.overflowX) && style.textOverflow !== 'ellipsis';
+  return hides && e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && !e.closest('svg, .cm-editor');
+}).map((e) => e.outerHTML.slice(0, 120))"""
+"""What hides a part of itself that nobody can scroll to."""
+
+
+@contextmanager
+def visit(browser: Any, studio: Running, address: str | None = None, **how: Any) -> Iterator[Any]:
+    """A page of the studio; nothing may be asked of another host, and nothing stand in the console."""
+    context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **how})
+    context.set_default_timeout(LONGEST * 1000)
+    page = context.new_page()
+    messages: list[str] = []
+    asked: set[str] = set()
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: asked.add(re.sub(r"^(\w+://[^/]*|blob:).*", r"\1", request.url)))
+    page.goto(address or studio.address)
+    yield page
+    context.close()
+    assert messages == []
+    assert asked <= {f"http://127.0.0.1:{studio.port}", "blob:", "data:,"}
+
+
+def another(studio: Running) -> str:
+    """The address of another tab of a studio that a test has the key of."""
+    token = studio.ask("another-tab")[1]["token"]
+    return f"http://127.0.0.1:{studio.port}/#{token}"
+
+
+def go(page: Any, screen: str) -> None:
+    page.click(f"nav >> text={screen}")
+    page.wait_for_selector(f"h1:has-text('{screen}')")
+
+
+def settled(page: Any) -> None:
+    """Wait until nothing on the screen is still being counted or read (a page's own policy forbids waiting in it)."""
+    end = time.monotonic() + LONGEST
+    while any("…" in text for text in page.locator("main .hint").all_inner_texts()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def run(page: Any, number: int, outcome: str = "proved") -> None:
+    page.click(".top >> text=Run")
+    page.wait_for_selector(f"text=run {number} {outcome}")
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("fresh")) as one:
+        one.enter()
+        yield one
+
+
+@pytest.fixture
+def fresh(empty: Running) -> Running:
+    """Without a table, as it was started; what it writes lies in `folder`."""
+    if empty.idle()["source"] is not None:
+        empty.act("close")
+    return empty
+
+
+def barriers(page: Any) -> list[tuple[str, str]]:
+    """What axe finds on the page as it is."""
+    page.evaluate(AXE.read_text())
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    rules = {"label-content-name-mismatch": {"enabled": True}}
+    audit = page.evaluate("(how) => axe.run(document, how)", {"runOnly": tags, "rules": rules})
+    return [(v["id"], v["nodes"][0]["html"][:200]) for v in audit["violations"]]
