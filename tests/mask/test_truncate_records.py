@@ -99,3 +99,47 @@ def test_kinds_are_for_common_records() -> None:
         shoal.TruncateRecords(most=1, of_kind=("a",))
     with pytest.raises(ParameterError, match="order is for keep: first or last"):
         shoal.TruncateRecords(most=1, keep="common", order="a")
+
+
+def test_common_records_leave_fewer_alone_than_records_by_chance() -> None:
+    """The figures of the changelog: of 1,000 patients with one stay each, 79 and 148 are left out."""
+    known = {"role": "quasi-identifier", "level": "nominal"}
+
+    def left_out(keep: str) -> int:
+        plan: dict[str, Any] = {
+            "tables": {
+                "patients": {
+                    "key": "patient",
+                    "columns": {
+                        "household": "identifier",
+                        "sex": known,
+                        "area": known,
+                        "born": "quasi-identifier",
+                        "died": "identifier",
+                    },
+                    "steps": [
+                        {"mask": "recode", "columns": ["born"], "cuts": [1945, 1975]},
+                        {"mask": "recode", "columns": ["area"], "prefix": 3},
+                    ],
+                },
+                "stays": {
+                    "key": "stay",
+                    "parent": "patients",
+                    "columns": {"admission": "quasi-identifier", "discharge": "identifier", "diagnosis": "confidential"},
+                    "steps": [
+                        {"mask": "recode", "columns": ["admission"], "period": "quarter"},
+                        {"mask": "truncate-records", "most": 1, "keep": keep},
+                    ],
+                },
+                "labs": {
+                    "parent": "stays",
+                    "columns": {"taken": "identifier", "test": "confidential", "value": "confidential"},
+                    "steps": [{"mask": "truncate-records", "most": 1}],
+                },
+            },
+            "requirements": [{"privacy": "k-anonymity", "k": 5}],
+            "suppress_persons": 1.0,
+        }
+        return 1_000 - len(shoal.protect(shoal.example_tables(1_000), plan, seed=1).to_frame())
+
+    assert (left_out("common"), left_out("random")) == (79, 148)
