@@ -22,6 +22,7 @@ from shoal.constraints.bounds import Bound, bounds
         ("previous(s.end by s.start) <= s.start", [("s.start", "s.end", "")]),
         ("s.start >= previous(s.end by s.start per p)", [("s.start", "s.end", "p")]),
         ("previous(s.end by s.start) <= s.end", []),
+        ("previous(s.end by s.day) <= s.start", []),
         ("previous(s.start by s.start) <= s.start", []),
         ("previous(s.end by s.start where s.ward == 'a') <= s.start", []),
         ("s.start <= previous(s.end by s.start)", []),
