@@ -337,7 +337,7 @@ def test_a_key_further_up_is_numbered_too(tmp_path: Path) -> None:
     [
         ({"suppress_persons": 2}, "plan: suppress_persons must be a share of the persons, from 0 to 1; got 2."),
         ({"release_keys": "no"}, "plan: release_keys must be true or false; got 'no'."),
-        ({"measures": []}, "plan: unknown section 'measures'"),
+        ({"accept": []}, "plan: unknown section 'accept'"),
         ({"output": {"copies": 2}}, "plan: output: copies must be 1 for several tables."),
         ({"release_keys": False, "output": {"shuffle": False}}, "the order of the rows links the tables"),
         ({"tables": []}, "plan: tables must be a mapping of tables"),
@@ -649,3 +649,24 @@ def test_what_only_one_original_tells_stands_in_no_report(tmp_path: Path) -> Non
     folder = shoal.protect(given, described, seed=1).write(tmp_path / "out")
     assert (folder / "release/report.html").read_text().count("withheld") >= 3
     assert not [p for p in (folder / "release").rglob("*") if p.is_file() and secret in p.read_text()]
+
+
+def test_rows_whose_rows_above_went_take_no_part_in_the_steps() -> None:
+    """Of two stays with a drug each the first is kept, and so is its drug, not one drawn of both."""
+    people = [f"p{n}" for n in range(12)]
+    given = {
+        "patients": pl.DataFrame({"patient": people, "sex": ["f"] * 12}),
+        "stays": pl.DataFrame(
+            {"stay": range(24), "patient": people * 2, "ward": ["a"] * 24, "illness": ["x", "y"] * 12}
+        ),
+        "drugs": pl.DataFrame({"stay": range(24), "drug": ["p"] * 24}),
+    }
+    one = {"mask": "truncate-records", "most": 1}
+    described = plan(K2)
+    described["tables"] = {
+        "patients": PATIENTS,
+        "stays": {**STAYS, "steps": [{**one, "keep": "first"}]},
+        "drugs": {**DRUGS, "steps": [one]},
+    }
+    released = shoal.protect(given, described, seed=1).to_frames()
+    assert [len(table) for table in released.values()] == [12, 12, 12]

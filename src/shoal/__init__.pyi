@@ -137,6 +137,7 @@ from shoal.utility.contingency import Contingency as Contingency
 from shoal.utility.correlation_change import CorrelationChange as CorrelationChange
 from shoal.utility.divergence import Divergence as Divergence
 from shoal.utility.eigenvalues import Eigenvalues as Eigenvalues
+from shoal.utility.gaps import Gaps as Gaps
 from shoal.utility.gini import Gini as Gini
 from shoal.utility.il1s import IL1s as IL1s
 from shoal.utility.inconsistencies import Inconsistencies as Inconsistencies
@@ -151,10 +152,12 @@ from shoal.utility.principal_components import PrincipalComponents as PrincipalC
 from shoal.utility.propensity import Propensity as Propensity
 from shoal.utility.publisher_payout import PublisherPayout as PublisherPayout
 from shoal.utility.quantiles import Quantiles as Quantiles
+from shoal.utility.records_per_person import RecordsPerPerson as RecordsPerPerson
 from shoal.utility.regressions import Regressions as Regressions
 from shoal.utility.sse import SSE as SSE
 from shoal.utility.subgroup_means import SubgroupMeans as SubgroupMeans
 from shoal.utility.train_test import TrainTest as TrainTest
+from shoal.utility.transitions import Transitions as Transitions
 from shoal.utility.univariate_change import UnivariateChange as UnivariateChange
 from shoal.vocabulary.errors import ConstraintError as ConstraintError
 from shoal.vocabulary.errors import DataError as DataError

@@ -245,6 +245,7 @@ def test_privacy_models_never_hold_by_accident(entry: Entry) -> None:
 NEED_MORE = {
     "downcoding": "no categorical column with a hierarchy",
     "closest-record": "holdout",
+    "gaps": "person",
     "household-risk": "household",
     "household-uniques": "household",
     "intersection": "other release",
@@ -254,6 +255,8 @@ NEED_MORE = {
     "lower-bound": "partition",
     "membership-inference": "holdout",
     "population-uniques": "sampling weights",
+    "records-per-person": "person",
+    "transitions": "person",
 }
 """Measures that have no figure on the table of these tests, and what their reason says is lacking."""
 

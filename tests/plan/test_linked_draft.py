@@ -1,7 +1,9 @@
 """Keys and links of tables that hang together, guessed from their cells."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -90,3 +92,108 @@ def test_parts_of_one_table_are_no_linked_tables(tmp_path: Path) -> None:
     hospital()["stays"].write_parquet(tmp_path / "c.parquet")
     assert list(files_of_tables(tmp_path)) == ["a", "b", "c"]
     assert files_of_tables(tmp_path / "a.parquet") == {}
+
+
+def insurer(n: int = 600, seed: int = 0) -> dict[str, pl.DataFrame]:
+    """Insured people, their contracts, the claims of each, and what was paid; many have several of each."""
+    rng = np.random.default_rng(seed)
+    contracts, claims, payments = 2 * n, 2 * n, 3 * n
+    day = np.datetime64("2019-01-01")
+    return {
+        "insured": pl.DataFrame(
+            {
+                "number": [f"N{i:05}" for i in rng.permutation(n)],
+                "gender": rng.choice(["female", "male"], n),
+                "birth_date": (day - rng.integers(7_000, 30_000, n)).astype("datetime64[D]"),
+                "postcode": [f"{a}{b:04}" for a, b in zip(rng.integers(1, 4, n), rng.integers(0, 9_999, n))],
+                "income": np.round(np.exp(rng.normal(10, 0.6, n)), 2),
+            }
+        ),
+        "contracts": pl.DataFrame(
+            {"contract": range(1, contracts + 1), "kind": rng.choice(["car", "home", "life"], contracts)}
+        ),
+        "claims": pl.DataFrame(
+            {
+                "claim": [f"C{i:06}" for i in range(claims)],
+                "contract": rng.integers(1, contracts + 1, claims),
+                "reported": (day + rng.integers(0, 1_000, claims)).astype("datetime64[D]"),
+                "amount": np.round(np.exp(rng.normal(6, 1, claims)), 2),
+            }
+        ),
+        "payments": pl.DataFrame(
+            {"claim": [f"C{i:06}" for i in rng.integers(0, claims, payments)], "share": rng.random(payments)}
+        ),
+    }
+
+
+def joined() -> dict[str, pl.DataFrame]:
+    tables = insurer()
+    rng = np.random.default_rng(5)
+    owner = tables["insured"]["number"].gather(rng.integers(0, 600, 1_200))
+    return {**tables, "contracts": tables["contracts"].with_columns(number=owner)}
+
+
+def profiles(tables: dict[str, pl.DataFrame], links: dict[str, tuple[str | None, str | None]], known: Any) -> list[Any]:
+    """The profile of each person by loops over dictionaries; `links`: parent and column of the link, by table."""
+    root = next(name for name, (parent, _) in links.items() if parent is None)
+    keys = {name: next((link for parent, link in links.values() if parent == name), None) for name in links}
+
+    def branch(name: str, row: dict[str, Any]) -> tuple[Any, ...]:
+        below = []
+        for other, (parent, _) in links.items():
+            if parent == name:
+                rows = rows_by_link[other].get(row[keys[name]], [])
+                below.append(tuple(sorted((branch(other, r) for r in rows), key=repr)))
+        return (*(row[column] for column in known[name]), *below)
+
+    rows_by_link: dict[str, dict[Any, list[dict[str, Any]]]] = {}
+    for name, (_, link) in links.items():
+        rows_by_link[name] = {}
+        for row in tables[name].iter_rows(named=True):
+            rows_by_link[name].setdefault(row[link] if link else None, []).append(row)
+    return [branch(root, row) for row in tables[root].iter_rows(named=True)]
+
+
+@pytest.mark.parametrize("which", ["hospital", "insurer"])
+def test_a_guessed_plan_runs_unchanged_and_keeps_everybody(which: str, tmp_path: Path) -> None:
+    given = shoal.example_tables(1_000) if which == "hospital" else joined()
+    folder = tmp_path / which
+    folder.mkdir()
+    for name, table in given.items():
+        table.write_csv(folder / f"{name}.csv")
+    drafted = shoal.init(folder, tmp_path / "plan.yaml")
+    release = shoal.protect(folder, tmp_path / "plan.yaml", seed=1)
+    assert release.evidence.holds
+    released = release.to_frames()
+    assert len(released[drafted.root]) == len(given[drafted.root])
+    links = {name: (key.parent, key.link) for name, key in drafted.keys.items()}
+    known = {
+        name: [c for c in plan.schema.names("quasi-identifier") if c in released[name].columns]
+        for name, plan in drafted.tables.items()
+    }
+    by_person = profiles(released, links, known)
+    counts = {profile: by_person.count(profile) for profile in set(by_person)}
+    assert min(counts.values()) >= 5, "by hand"
+    assert len(counts) >= 50, "and people still differ"
+    left_out = {"household"} if which == "hospital" else set()
+    assert {c for t in given.values() for c in t.columns} - {
+        c for t in released.values() for c in t.columns
+    } == left_out
+
+
+def test_a_measurement_that_gives_a_known_column_back_is_made_alike(tmp_path: Path) -> None:
+    """Each value is of one test only, so values left as they are would tell the tests that profiles change."""
+    shoal.init(shoal.example_tables(1_000), tmp_path / "plan.yaml")
+    text = (tmp_path / "plan.yaml").read_text()
+    assert "value: {role: quasi-identifier, level: continuous}" in text
+    assert "a measurement that an intruder wants to learn; made alike, too, for it gives 'test' back" in text
+    assert "a household number; left out, for it tells which persons are one household" in text
+
+
+def test_too_few_persons_to_hide() -> None:
+    tables = {
+        "people": pl.DataFrame({"id": ["a", "b", "c"], "sex": ["f", "m", "f"]}),
+        "visits": pl.DataFrame({"id": ["a", "a", "b"], "ward": ["x", "y", "x"]}),
+    }
+    plan = shoal.init(tables)
+    assert [step.k for step in plan.steps] == [model.k for model in plan.requirements] == [3]

@@ -41,6 +41,12 @@ def test_plans_for_one_table_and_for_several(valid: Validate, plan: dict[str, An
     assert valid(PLAN)
     assert valid(plan)
     assert valid(LinkedPlan.of({**plan, "suppress_persons": 0.1, "for": "research"}).as_mapping())
+    measured = {
+        "measures": [{"risk": "known-records", "most": 2}, {"utility": "k-marginal"}],
+        "requirements": [{"risk": "known-records", "at most": 0.1}, {"utility": "k-marginal", "at least": 500}],
+    }
+    assert valid({**plan, **measured})
+    assert valid(LinkedPlan.of({**plan, **measured}).as_mapping())
     assert not valid({**PLAN, **plan}), "columns stand below a table"
 
 
@@ -51,6 +57,9 @@ def test_plans_for_one_table_and_for_several(valid: Validate, plan: dict[str, An
         ((), {"suppress_persons": 1.5}),
         ((), {"release_keys": "no"}),
         ((), {"requirements": [{"privacy": "k-map", "k": 5}]}),
+        ((), {"requirements": [{"risk": "suda2", "at most": 0.1}]}),
+        ((), {"measures": [{"risk": "suda2"}]}),
+        ((), {"measures": [{"risk": "known-records", "at most": 0.1}]}),
         ((), {"requirements": [{"privacy": "k-anonymity", "k": 5, "knows": 2}]}),
         (("tables",), {"two words": {"columns": {"x": "other"}}}),
         (("tables", "stays"), {"parents": "patients"}),

@@ -11,7 +11,7 @@ from shoal.replace.cart import Cart
 from shoal.replace.forest import Forest
 from shoal.replace.persons import MadeUp, made_up
 from shoal.table.links import Key, Links
-from shoal.table.order_rules import OrderRules, rule
+from shoal.table.order_rules import Cell, OrderRules, Rule
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import DataError
@@ -132,7 +132,7 @@ def test_rows_of_few_persons_do_not_come_back() -> None:
 def test_rules_that_the_original_breaks_are_refused() -> None:
     tables, links = _tables(200)
     later = tables["people"].with_variables(_column("born", np.full(200, 50.0)))
-    bound = rule("people.born <= visits.day")
+    bound = Rule(Cell("people", "born"), Cell("visits", "day"))
     assert bound is not None
     order = OrderRules(keys=KEYS, order={"visits": ("day",)}, given=(bound,))
     with pytest.raises(DataError, match=r"\d+ rows of the original break 'people.born <= visits.day'"):

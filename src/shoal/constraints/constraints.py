@@ -13,7 +13,7 @@ from shoal.constraints.repair import DistinctRecords, distinct_records, repaired
 from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, rounded, to_decimals
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View, affine, bind
 from shoal.constraints.system import Domain, redundant, refuse_clashes
-from shoal.constraints.verdicts import unjudged, verdict_on
+from shoal.constraints.verdicts import broken_input, reason_lost, unjudged, verdict_on
 from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats
 from shoal.table.records import Records
@@ -124,8 +124,8 @@ class Constraints:
         Refused
             If a column of a rule is missing, or no longer holds numbers (or categories) as before.
         """
-        if lost := [reason for reason in map(self._lost(records), self.rules) if reason]:
-            raise Refused(" ".join(lost))
+        if reasons := [reason for reason in map(self._lost(records), self.rules) if reason]:
+            raise Refused(" ".join(reasons))
         judged = self.in_decimals_of(records).rules if tolerance is None else self.rules
         share = TOLERANCE if tolerance is None else tolerance
         return {
@@ -178,23 +178,20 @@ class Constraints:
 
         def reason(rule: Rule) -> str:
             for name in rule.columns:
-                kind = "numbers" if self.original[name].continuous else "categories"
-                if name not in records or records[name].continuous != self.original[name].continuous:
-                    return (
-                        f"The rule {rule.text!r} cannot be judged: '{name}' is no longer there or no longer holds "
-                        f"{kind}. Take the rule out, or leave the column as it is."
-                    )
+                numbers = self.original[name].continuous
+                if name not in records or records[name].continuous != numbers:
+                    return reason_lost(rule.text, name, numbers=numbers)
             return ""
 
         return reason
 
     def check(self, records: Records) -> list[Verdict]:
         """One verdict for each rule, with the number of records that break it; one that cannot be judged fails."""
-        lost = {rule.text: reason for rule in self.rules if (reason := self._lost(records)(rule))}
-        judged = replace(self, rules=tuple(rule for rule in self.rules if rule.text not in lost))
+        reasons = {rule.text: reason for rule in self.rules if (reason := self._lost(records)(rule))}
+        judged = replace(self, rules=tuple(rule for rule in self.rules if rule.text not in reasons))
         judged = judged.in_decimals_of(records)
         broken = judged.violations(records)
-        return [unjudged(rule, lost[rule.text]) for rule in self.rules if rule.text in lost] + [
+        return [unjudged(rule.text, reasons[rule.text]) for rule in self.rules if rule.text in reasons] + [
             verdict_on(rule, records, broken[rule.text], judged._advice_on(rule, records, broken[rule.text]))
             for rule in judged.rules
         ]
@@ -207,8 +204,8 @@ class Constraints:
 
     def deduced(self, records: Records) -> Records:
         """The records, with every missing cell filled in that the judgeable rules determine."""
-        lost = self._lost(records)
-        return deduced(records, [rule for rule in self.rules if not lost(rule)])
+        reason = self._lost(records)
+        return deduced(records, [rule for rule in self.rules if not reason(rule)])
 
     def prove(self, records: Records) -> list[Verdict]:
         """The verdicts of `check`, all of which hold. Raises Refused if a record breaks a rule."""
@@ -222,10 +219,7 @@ class Constraints:
         counts = {v.requirement: int(v.achieved or 0) for v in self.check(records) if not v.holds}
         if counts and policy == "refuse":
             broken = " ".join(v.sentence for v in self.check(records) if not v.holds)
-            raise DataError(
-                f"The table breaks its own rules: {broken} Correct it, or set broken_rules: repair "
-                f"(or report) under constraints."
-            )
+            raise DataError(broken_input(broken, "repair (or report)"))
         change = self.repair(records, keep=()) if policy == "repair" and counts else StepResult(records=records)
         facts = {"policy": OfPlan(policy), "broken": OfOriginal(counts), **change.facts}
         return StepResult(records=change.records, facts=facts)

@@ -6,17 +6,21 @@
     relation    = "==" | "=" | "!=" | "<" | "<=" | ">" | ">="
     side        = [ "-" ] term { ( "+" | "-" ) term }
     term        = factor { ( "*" | "/" ) factor }
-    factor      = number | column | text | "true" | "false" | "(" side ")" | "-" factor
+    factor      = number | column | text | "true" | "false" | "(" side ")" | "-" factor | of rows
+    of rows     = function "(" [ column ] [ "by" column ] [ "per" column ] [ "where" conditions ] ")"
+    function    = "count" | "sum" | "min" | "max" | "repeats" | "previous"
 
 A column is a bare name or any name in backticks; text stands in single or double quotes. Numbers are kept as
 exact fractions, so that 1.16 is 116/100 and rounding can be decided in whole numbers. Only sums of multiples
-of columns are evaluated: a product of two columns is an error, and so is a division by one.
+of columns are evaluated: a product of two columns is an error, and so is a division by one. A function of rows
+stands for a column with its values (`shoal.constraints.of_rows`).
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal, NoReturn
 
 from shoal.vocabulary.errors import ConstraintError
@@ -47,6 +51,9 @@ KINDS: Mapping[str, TokenKind] = {
 """Kind of token of each group of `TOKEN`."""
 
 RELATIONS: Mapping[str, Relation] = {"==": "==", "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+FUNCTIONS = ("count", "sum", "min", "max", "repeats", "previous")
+"""Functions of several rows. They are columns where no bracket follows."""
+
 LARGEST_EXPONENT = 300
 """Largest exponent: numbers beyond 1e300 cannot be compared with float64 columns."""
 
@@ -97,13 +104,41 @@ class RuleComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class OfRows:
+    """A function of several rows, which a rule reads as a column.
+
+    Parameters
+    ----------
+    text
+        As written; the name of the column with its values.
+    column
+        What is counted, added up or compared: a column, or for `count` a table; empty if nothing is named.
+    by
+        Column that puts rows in order; empty if none is named.
+    per
+        Table whose rows are gone through one by one; empty if none is named.
+    where
+        Conditions on the rows that count.
+    """
+
+    function: str
+    text: str
+    position: int
+    column: str = ""
+    by: str = ""
+    per: str = ""
+    where: tuple[RuleComparison, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sentence:
-    """A rule as parsed: `then` must hold wherever all of `when` holds."""
+    """A rule as parsed: `then` must hold wherever all of `when` holds; `of_rows`: the functions of rows in both."""
 
     text: str
     number: int
     when: tuple[RuleComparison, ...]
     then: tuple[RuleComparison, ...]
+    of_rows: tuple[OfRows, ...] = ()
 
     def fail(self, position: int, problem: str) -> NoReturn:
         raise ConstraintError(f"Rule {self.number} ({self.text!r}), position {position}: {problem}")
@@ -114,6 +149,18 @@ def parse(text: str, number: int) -> Sentence:
     return _Parser(text, number).sentence()
 
 
+def is_of_rows(text: str) -> bool:
+    """True if a rule has a function of several rows; one that cannot be read has none."""
+    try:
+        tokens = _Parser(text, 1).tokens
+    except ConstraintError:
+        return False
+    return any(
+        first.kind == "name" and first.text in FUNCTIONS and second.text == "(" and second.kind == "sign"
+        for first, second in pairwise(tokens)
+    )
+
+
 class _Parser:
     """Recursive descent, one method a production."""
 
@@ -122,6 +169,8 @@ class _Parser:
         self.tokens = self._tokens(text)
         self.next = 0
         self.depth = 0
+        self.of_rows: list[OfRows] = []
+        self.inside = False
 
     def _tokens(self, text: str) -> list[Token]:
         tokens, place = [], 0
@@ -164,7 +213,7 @@ class _Parser:
         when, then = (first, self._conditions()) if self._accept("->") else ((), first)
         if self.here.kind != "end":
             self._expected("'and', '->' or the end of the rule")
-        return Sentence(self.blank.text, self.blank.number, when, then)
+        return Sentence(self.blank.text, self.blank.number, when, then, tuple(self.of_rows))
 
     def _conditions(self) -> tuple[RuleComparison, ...]:
         comparisons = self._comparisons()
@@ -236,12 +285,38 @@ class _Parser:
             return Text(token.text, token.position)
         if token.kind == "name" and token.text.lower() in ("true", "false"):
             return Text(token.text.lower() == "true", token.position)
+        if token.kind == "name" and token.text in FUNCTIONS and self._at("("):
+            return self._function(token)
         if token.kind == "column" or (token.kind == "name" and token.text not in ("and", "in", "not")):
             return Sum({token.text: Fraction(1)}, positions={token.text: token.position})
         if token.kind == "sign" and token.text in ("-", "("):
             return self._nested(token)
         self.next -= token.kind != "end"
         return self._expected("a number, a column or a level in quotes")
+
+    def _function(self, token: Token) -> Sum:
+        """A function of rows, as the column that it stands for."""
+        if self.inside:
+            self.blank.fail(token.position, "a function of rows cannot stand inside another one.")
+        self.inside = True
+        self._require("(", "'('")
+        column = "" if self._at(")", "by", "per", "where") else self._name()
+        by = self._name() if self._accept("by") else ""
+        per = self._name() if self._accept("per") else ""
+        where = self._conditions() if self._accept("where") else ()
+        end = self.here.position
+        self._require(")", "')'")
+        self.inside = False
+        text = " ".join(self.blank.text[token.position - 1 : end].split())
+        self.of_rows.append(OfRows(token.text, text, token.position, column, by, per, where))
+        return Sum({text: Fraction(1)}, positions={text: token.position})
+
+    def _name(self) -> str:
+        token = self._take()
+        if token.kind not in ("name", "column"):
+            self.next -= token.kind != "end"
+            self._expected("the name of a column")
+        return token.text
 
     def _nested(self, token: Token) -> Sum | Text:
         self.depth += 1

@@ -216,12 +216,12 @@ class Rule:
         return tuple(dict.fromkeys(name for clause in self.clauses for name in clause.columns))
 
 
-def bind(text: str, number: int, records: Records, *, released: bool = False) -> Rule:
-    """Parse a rule and bind it to the columns and levels of a table.
+def bind(rule: str | Sentence, number: int, records: Records, *, released: bool = False) -> Rule:
+    """Parse a rule, unless it is, and bind it to the columns and levels of a table.
 
     A released table need not hold every level that the rules mention, as the original must.
     """
-    return _Binder(parse(text, number), records, released).rule()
+    return _Binder(parse(rule, number) if isinstance(rule, str) else rule, records, released).rule()
 
 
 class _Binder:

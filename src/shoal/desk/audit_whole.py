@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.constraints import Constraints
 from shoal.constraints.blank_columns import with_blank_numbers
+from shoal.constraints.of_persons import PersonRules
 from shoal.judges.closure import closure
 from shoal.judges.evidence import Evidence, Finding, Verdict
 from shoal.judges.refinement import trees, with_trees
@@ -63,9 +64,15 @@ def pair_and_verdicts(
         if private is None:
             _check_paired(before, released, plan)
     rules = Constraints.parse(plan.constraints, released, released=True).as_written()
-    filled = closure(released, rules.deduced, loaded, laws_known(plan, before, released))
+    of_persons = PersonRules.parse(plan.edit_rules.of_persons, None)
+    persons = TablePair.of(before, released, units=units).units_by("person")
+
+    def deduce(records: Records) -> Records:
+        return of_persons.deduced(rules.deduced(records), persons)
+
+    filled = closure(released, deduce, loaded, laws_known(plan, before, released))
     pair = pair_of(plan, before, released, partition, filled, hidden, units)
-    verdicts = judged(plan, pair) + rules.check(released)
+    verdicts = judged(plan, pair) + rules.check(released) + of_persons.check(released, persons)
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
         verdicts.append(identifiers_left(left))
     return pair, verdicts

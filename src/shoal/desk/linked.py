@@ -12,7 +12,7 @@ from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import ORDER, KnownLess, telling_column
 from shoal.plan.linked import LinkedPlan
-from shoal.plan.publication import hidden_in_parts, recorded
+from shoal.plan.publication import hidden_in_parts, public_rule, recorded
 from shoal.privacy.of_units import UnitModel
 from shoal.release import not_proved
 from shoal.release.directory import check_free, check_writable
@@ -22,7 +22,6 @@ from shoal.release.linked import (
     account_of_tables,
     linked_verdict,
     of_table,
-    order_verdicts,
     over_released,
     publish_linked,
 )
@@ -115,40 +114,54 @@ def file_of(folder: Path, name: str, file: str | None) -> Path:
 def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]]) -> LinkedRelease:
     """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
     over = [over.verdict for over in done.over_tables]
-    released = {name: outcome.released for name, outcome in done.tables.items()}
-    shared = (*over, linked_verdict(done.links, done.plan), *order_verdicts(released, done.links, done.plan))
+    shared = (*over, *done.bounded, *done.over_rows(), linked_verdict(done.links, done.plan))
     own = {name: tuple(outcome.verdicts()) for name, outcome in done.tables.items()}
     verdicts = (*shared, *(of_table(name, verdict) for name, some in own.items() for verdict in some))
     if not all(verdict.holds for verdict in verdicts):
         raise not_proved(verdicts)
     releases: dict[str, WholeRelease] = {}
-    before = [outcome.before for outcome in done.tables.values()]
+    before, released = ([getattr(o, of) for o in done.tables.values()] for of in ("before", "released"))
+    rules = _public_rules(done)
     for name, outcome in done.tables.items():
         with in_table(name):
-            refuse_unanswered(outcome, read[name], done.plan.of_units)
+            refuse_unanswered(outcome, read[name], done.plan.requirements)
         exact = exact_measures(outcome.plan, outcome.accounts)
         evidence = Evidence(verdicts=(*own[name], *shared), findings=outcome.findings(), of_records=outcome.of_records)
-        of_others = hidden_in_parts(outcome.plan, lambda: before, lambda: list(released.values()))
+        of_others = hidden_in_parts(outcome.plan, lambda: before, lambda: released)
         release = release_of(outcome, evidence, exact, origins[name], of_others)
         account = replace(
             release.account,
-            proved=release.account.proved or bool(done.plan.requirements),
+            proved=release.account.proved or done.plan.protects,
+            requirements=tuple(rules.get(shown, shown) for shown in release.account.requirements),
             not_released=tuple(column for column in release.account.not_released if column in done.columns[name]),
             several_records=name != done.plan.root,
         )
         releases[name] = replace(release, account=account)
     cautions = tuple(_cautions(done.plan, {name: outcome.pair for name, outcome in done.tables.items()}))
-    return _together(done, releases, Evidence(verdicts=verdicts, findings=done.copied, of_records=cautions))
+    evidence = Evidence(verdicts=verdicts, findings=tuple(done.findings()), of_records=cautions)
+    return _together(done, releases, evidence, rules)
 
 
-def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidence: Evidence) -> LinkedRelease:
+def _public_rules(done: LinkedOutcome) -> dict[str, str]:
+    """The rules over tables as the public reads them, without cells that only the original has."""
+    rules, outcomes = done.plan.edit_rules, done.tables.values()
+    if not rules.rules:
+        return {}
+    holding = replace(done.plan.tables[done.plan.root], edit_rules=rules)
+    hidden = hidden_in_parts(holding, lambda: [o.before for o in outcomes], lambda: [o.released for o in outcomes])
+    return {rule: public_rule(rule, hidden) for rule in rules.rules}
+
+
+def _together(
+    done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidence: Evidence, rules: Mapping[str, str]
+) -> LinkedRelease:
     plan = done.plan
-    account = account_of_tables(releases, plan, evidence, done.entropy)
+    account = account_of_tables(releases, plan, evidence, done.entropy, rules)
     record = {
         "version": RECORD_VERSION,
         "versions": account.versions,
         "input": {name: release.record["input"] for name, release in releases.items()},
-        "plan": plan.sections({name: recorded(outcome.plan) for name, outcome in done.tables.items()}),
+        "plan": plan.sections({n: recorded(outcome.plan) for n, outcome in done.tables.items()}, plan.edit_rules.rules),
         "engine": "whole",
         "seed": done.entropy,
         "proved": account.proved,
@@ -161,7 +174,7 @@ def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidenc
         evidence=evidence,
         account=account,
         record=record,
-        requirements=(*plan.requirements, *each),
+        requirements=(*plan.requirements, *plan.bounds, *each),
         publisher=publish_linked,
         describe=private_evidence,
         tables=releases,
@@ -172,14 +185,14 @@ def _together(done: LinkedOutcome, releases: Mapping[str, WholeRelease], evidenc
 
 def _cautions(plan: LinkedPlan, pairs: Mapping[str, TablePair]) -> Iterator[KnownLess]:
     """Cautions that more is known of a person, or of a household, than a requirement takes to be."""
-    less = [model for model in plan.of_units if model.knowing not in (None, "all records")]
+    less = [model for model in plan.requirements if model.knowing not in (None, "all records")]
     if less and plan.release_keys:
         yield KnownLess(identifier=str(plan.keys[plan.root].key), asked=_asked(less), own=True)
     for name, pair in pairs.items() if less and not plan.release_keys else ():
         if (column := telling_column(pair, "person")) is not None:
             yield KnownLess(identifier=column if column == ORDER else f"{name}.{column}", asked=_asked(less), own=False)
     root = plan.tables[plan.root]
-    of_persons = [m for m in plan.of_units if not replace(m, knowing=m.knowing or "all records").knows_households]
+    of_persons = [m for m in plan.requirements if not replace(m, knowing=m.knowing or "all records").knows_households]
     for name in set(root.schema.names("household")) - root.taken_out if of_persons else ():
         yield KnownLess(identifier=name, asked=_asked(of_persons), own=True, unit="household")
 
@@ -204,10 +217,8 @@ def audit_linked(
     given = given_tables(tables, plan, reading, judged=True)
     read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
     links, judged = judged_as_released(read, plan)
-    pairs = {name: pair for name, (pair, _) in judged.items()}
-    verdicts = [over.verdict for over in over_released(pairs, links, plan.requirements)]
+    verdicts = over_released({name: pair for name, (pair, _) in judged.items()}, links, plan)
     verdicts += [linked_verdict(links, plan)]
-    verdicts += order_verdicts({name: pair.released for name, pair in pairs.items()}, links, plan)
     own = [of_table(name, verdict) for name, (_, some) in judged.items() for verdict in some]
     cautions = tuple(_cautions(plan, {name: pair for name, (pair, _) in judged.items()}))
     return Evidence(verdicts=(*verdicts, *own), findings=(), of_records=cautions)

@@ -164,7 +164,7 @@ def release_of(
         schema=public_schema(done.schema, withheld),
         requirements=done.plan.requirements,
         reading=done.plan.reading,
-        rules=done.plan.constraints,
+        rules=done.plan.edit_rules,
         trees=done.trees,
         output=done.plan.output,
         rows=done.released.rows,

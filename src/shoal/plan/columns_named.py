@@ -14,6 +14,7 @@ def misnamed(plan: "Plan") -> Iterator[Mistake]:
     yield from _of_units(plan)
     yield from _of_ledger(plan)
     yield from _of_accepted(plan)
+    yield from _of_rules(plan)
 
 
 def _of_units(plan: "Plan") -> Iterator[Mistake]:
@@ -48,3 +49,20 @@ def _of_accepted(plan: "Plan") -> Iterator[Mistake]:
             yield (("accept", number), f"accept: {unknown('column', name, plan.schema.columns)}")
         elif column.role == "identifier":
             yield (("accept", number), f"accept: '{name}' is an identifier and is not released. Take it out.")
+
+
+def _of_rules(plan: "Plan") -> Iterator[Mistake]:
+    """Mistakes of rules over several records of a person."""
+    rules, place = plan.edit_rules.of_persons, ("constraints",)
+    if rules and not plan.schema.names("person"):
+        yield (
+            place,
+            f"constraints: {rules[0]!r} is of several records of a person, and no column has the role person. Give "
+            f"the column that numbers persons that role.",
+        )
+    if rules and plan.broken_rules == "repair":
+        yield (
+            place,
+            f"constraints: an input that breaks {rules[0]!r} is not repaired, for any of several records may be "
+            f"wrong. Set broken_rules: report, or correct it.",
+        )

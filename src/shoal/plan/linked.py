@@ -6,6 +6,7 @@
       drugs:    {parent: stays, columns: {drug: quasi-identifier}}
     steps: [{mask: profiles, k: 5}]
     suppress_persons: 0.1
+    constraints: [stays.admission <= patients.died, repeats(stays.admission) == 0]
     requirements:
       - {privacy: k-anonymity, k: 5, knowing: all records}
 
@@ -14,45 +15,48 @@ keys: `file`, `key`, `parent`, and `link`, the column with the parent's key. In 
 is of the person whom it hangs on.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shoal.judges.base import Measure
 from shoal.mask.profiles import Profiles
 from shoal.mask.shift_dates import ShiftDates
-from shoal.plan.context import CONTEXTS, COPIES, ContextName
+from shoal.plan.context import ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
+from shoal.plan.linked_keys import OF_KEYS, OF_TABLE, person_column, read_keys
+from shoal.plan.linked_rules import read_rules
+from shoal.plan.linked_sections import mistaken_settings, read_over_tables
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
-from shoal.plan.named import read_requirement, read_step
-from shoal.plan.sections import Output
-from shoal.plan.synthesis import NO_CLASSES, Synthesis, faults, read_synthesis, with_synthesis
+from shoal.plan.sections import EditRules, Output
+from shoal.plan.synthesis import Synthesis, faults, read_synthesis, with_synthesis
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import Gate
-from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
-from shoal.table.links import Key, Keys, chain, root_of
-from shoal.table.schema import ALL_OTHERS, UNITS
-from shoal.vocabulary.errors import InputError, Mistake, PlanError, quoted, unknown
+from shoal.table.links import Keys, root_of
+from shoal.table.schema import ALL_OTHERS
+from shoal.vocabulary.errors import InputError, Mistake, PlanError, unknown
 from shoal.vocabulary.registry import Spec, spec_of
-
-OF_KEYS = ("file", "key", "parent", "link")
-OF_TABLE = ("columns", "steps", "requirements", "measures", "constraints", "publish", "accept")
-"""Keys of a table in a plan: those that link it, and sections of a plan."""
 
 FOR_ALL = ("release", "output", "for")
 """Sections that hold for every table."""
 
-OF_TABLES = ("tables", "synthesis", "steps", "requirements", "suppress_persons", "release_keys", *FOR_ALL)
+OF_TABLES = (
+    "tables",
+    "synthesis",
+    "steps",
+    "requirements",
+    "measures",
+    "constraints",
+    "suppress_persons",
+    "release_keys",
+    *FOR_ALL,
+)
 """Sections of a plan for several tables."""
-
-MATCHES = ("replicated-uniques", "unique-exact-matches")
-"""Measures of risk on which there are bounds over all tables: they compare persons with all of their rows."""
-
-NAME = re.compile(r"[^\W_][\w-]*")
 
 DIFFERENT_SHIFTS = (
     "shift-dates: one shift a person holds for all tables, so the step must be the same in each. Give it the same "
@@ -77,7 +81,13 @@ class LinkedPlan:
     steps
         Steps that work on all tables at once, after each table's own.
     requirements
-        Requirements on persons over all tables, and bounds on measures of their profiles.
+        Requirements on persons over all tables.
+    bounds
+        Bounds on figures over all tables.
+    measures
+        Measures to take over all tables.
+    edit_rules
+        Rules over several rows, of one table or several, that the release must obey (`shoal.constraints.of_rows`).
     suppress_persons
         Largest share of the persons who may be left out, in all tables, where a requirement fails on them.
     release_keys
@@ -91,7 +101,10 @@ class LinkedPlan:
     files: Mapping[str, str] = field(default_factory=dict)
     synthesis: Synthesis | None = None
     steps: tuple[Profiles, ...] = ()
-    requirements: tuple[UnitModel | Gate, ...] = ()
+    requirements: tuple[UnitModel, ...] = ()
+    bounds: tuple[Gate, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    edit_rules: EditRules = field(default_factory=EditRules)
     suppress_persons: float = 0.0
     release_keys: bool = True
     context: ContextName | None = None
@@ -118,9 +131,9 @@ class LinkedPlan:
         return root_of(self.keys)
 
     @property
-    def of_units(self) -> tuple[UnitModel, ...]:
-        """The requirements that count persons or households."""
-        return tuple(model for model in self.requirements if isinstance(model, UnitModel))
+    def protects(self) -> bool:
+        """True if something is required over all tables that protects persons."""
+        return any(model.protects for model in (*self.requirements, *self.bounds))
 
     @property
     def output(self) -> Output:
@@ -132,16 +145,18 @@ class LinkedPlan:
 
     def as_mapping(self) -> Spec:
         """The sections from which `LinkedPlan.of` makes the same plan again."""
-        return self.sections({name: plan.as_mapping() for name, plan in self.tables.items()})
+        return self.sections({name: plan.as_mapping() for name, plan in self.tables.items()}, self.edit_rules.rules)
 
-    def sections(self, of_tables: Mapping[str, Mapping[str, Any]]) -> Spec:
-        """The sections of the plan, with given ones of its tables."""
+    def sections(self, of_tables: Mapping[str, Mapping[str, Any]], rules: Sequence[str]) -> Spec:
+        """The sections of the plan, with given ones of its tables, and its rules as they are to be written."""
         root = of_tables[self.root]
         sections = {
             "tables": {name: self._of_table(name, content) for name, content in of_tables.items()},
             "synthesis": None if self.synthesis is None else self.synthesis.as_mapping(),
             "steps": [_keyed(method) for method in self.steps],
-            "requirements": [_keyed(model) for model in self.requirements],
+            "requirements": [_keyed(model) for model in (*self.requirements, *self.bounds)],
+            "measures": [_keyed(measure) for measure in self.measures],
+            "constraints": {"rules": list(rules), "broken_rules": self.edit_rules.broken_rules} if rules else {},
             "suppress_persons": self.suppress_persons,
             "release_keys": self.release_keys,
             **{name: root[name] for name in FOR_ALL if name in root},
@@ -150,6 +165,8 @@ class LinkedPlan:
             "synthesis": None,
             "steps": [],
             "requirements": [],
+            "measures": [],
+            "constraints": {},
             "suppress_persons": 0.0,
             "release_keys": True,
         }
@@ -182,44 +199,29 @@ def any_plan(plan: Any, folder: str | Path | None = None) -> Plan | LinkedPlan:
     return LinkedPlan.of(plan, folder) if is_linked(plan) else Plan.of(plan, folder)
 
 
-def person_column(keys: Keys, name: str) -> str:
-    """The column that numbers the persons of a table: the key of persons, as the table calls it."""
-    key = keys[name]
-    return str(key.link if key.parent == root_of(keys) else keys[root_of(keys)].key)
-
-
 def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
     check_nesting(sections, source)
     mistakes: list[Mistake] = [
         ((str(key),), unknown("section", str(key), OF_TABLES)) for key in sections if key not in OF_TABLES
     ]
-    mistakes += _of_settings(sections)
-    keys = _keys(sections.get("tables"), mistakes)
+    mistakes += mistaken_settings(sections)
+    keys = read_keys(sections.get("tables"), mistakes)
     synthesis = read_synthesis(sections.get("synthesis"), mistakes)
-    if synthesis is not None and sections.get("suppress_persons"):
-        mistakes.append(
-            (("suppress_persons",), "suppress_persons is for persons who are released; none is. Leave it out.")
-        )
-    if synthesis is not None and sections.get("steps"):
-        mistakes.append(
-            (("steps",), "steps over all tables make persons alike who are released; none is. Leave them out.")
-        )
     if mistakes:
         raise PlanError(in_words(mistakes, sections, source), mistakes)
-    try:
-        steps = tuple(_steps(sections))
-        required = tuple(_requirements(sections, made_up=synthesis is not None))
-    except InputError as error:
-        raise PlanError(in_words(error.mistakes, sections, source), error.mistakes) from None
     released = sections.get("release_keys") is not False
     read = partial(_table, sections, keys, source=source, folder=folder, released=released)
-    if synthesis is None:
-        tables = {name: read(name) for name in keys}
-    else:
-        tables = {name: read(name, without=("for",)) for name in keys}
-        if mistakes := list(faults(tables, synthesis, keys)):
+    without = () if synthesis is None else ("for",)
+    with _in_words(sections, source):
+        over = read_over_tables(sections, made_up=synthesis is not None)
+    tables = {name: read(name, without=without) for name in keys}
+    with _in_words(sections, source):
+        rules = read_rules(sections.get("constraints"), tables)
+    if synthesis is not None:
+        if mistakes := list(faults(tables, synthesis, keys, rules.rules)):
             raise PlanError(in_words(mistakes, sections, source), mistakes)
-        tables = {name: read(name, without=("for",), first=(step,)) for name, step in with_synthesis(tables, synthesis)}
+        first = with_synthesis(tables, synthesis)
+        tables = {name: read(name, without=without, first=(step,)) for name, step in first}
     _check_shifts(tables)
     files = {name: str(sections["tables"][name]["file"]) for name in keys if sections["tables"][name].get("file")}
     return LinkedPlan(
@@ -227,8 +229,11 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         keys=keys,
         files=files,
         synthesis=synthesis,
-        steps=steps,
-        requirements=required,
+        steps=over.steps,
+        requirements=over.requirements,
+        bounds=over.bounds,
+        measures=over.measures,
+        edit_rules=rules,
         suppress_persons=float(sections.get("suppress_persons") or 0.0),
         release_keys=released,
         context=sections.get("for"),
@@ -236,154 +241,13 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
     )
 
 
-def _of_settings(sections: Mapping[str, Any]) -> Iterator[Mistake]:
-    share, released, output = (sections.get(name) for name in ("suppress_persons", "release_keys", "output"))
-    if share is not None and (isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1):
-        yield ("suppress_persons",), f"suppress_persons must be a share of the persons, from 0 to 1; got {share!r}."
-    if not isinstance(released, (bool, type(None))):
-        yield ("release_keys",), f"release_keys must be true or false; got {released!r}."
-    if isinstance(output, Mapping) and output.get("copies", 1) != 1:
-        yield ("output", "copies"), "output: copies must be 1 for several tables. Run the plan again with another seed."
-    if isinstance(output, Mapping) and output.get("shuffle") is False and released is False:
-        yield (
-            ("output", "shuffle"),
-            "output: shuffle must be true where no key is released, or the order of the rows links the tables.",
-        )
-
-
-def _keys(tables: Any, mistakes: list[Mistake]) -> dict[str, Key]:
-    """The keys of the tables, each after its parent; mistakes are added to those that there are."""
-    if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
-        mistakes.append(
-            (("tables",), "tables must be a mapping of tables, as in {patients: {key: id, columns: {...}}}.")
-        )
-        return {}
-    for name, table in tables.items():
-        if not NAME.fullmatch(str(name)):
-            mistakes.append((("tables", name), f"table '{name}': a name is of letters, digits, - and _, for its file."))
-        known = (*OF_KEYS, *OF_TABLE)
-        mistakes += [
-            (("tables", name, k), f"table '{name}': {unknown('key', str(k), known)}") for k in table if k not in known
-        ]
-    roots = [name for name, table in tables.items() if table.get("parent") is None]
-    if len(roots) != 1:
-        named = f"{quoted(roots)} have none" if roots else "all have one"
-        mistakes.append((("tables",), f"tables: exactly one, that of persons, has no parent; {named}."))
-    for name, table in tables.items():
-        mistakes += _of_key(tables, str(name), table)
-    return {} if mistakes else _ordered(tables, roots[0], mistakes)
-
-
-def _of_key(tables: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Iterator[Mistake]:
-    parent, place = table.get("parent"), ("tables", name)
-    if not isinstance(table.get("columns"), (Mapping, type(None))):
-        yield (*place, "columns"), f"table '{name}': columns must be a mapping, with a role for every column."
-    if parent is not None and parent not in list(tables):
-        yield (*place, "parent"), f"table '{name}': {unknown('table', str(parent), tables)}"
-    lower = [other for other, described in tables.items() if described.get("parent") == name]
-    if table.get("key") is None and (lower or parent is None):
-        why = f"{quoted(lower)} hang on it" if lower else "its rows are persons"
-        yield place, f"table '{name}' needs a key, a column with a value of its own in each row, for {why}."
-    if parent is None and table.get("link") is not None:
-        yield (*place, "link"), f"table '{name}': link is for a table with a parent. Name the parent, or leave it out."
-
-
-def _ordered(tables: Mapping[str, Any], root: str, mistakes: list[Mistake]) -> dict[str, Key]:
-    """Keys of the tables, from the persons downwards."""
-    keys: dict[str, Key] = {}
-    names = [root]
-    while names:
-        name = names.pop(0)
-        table, parent = tables[name], tables[name].get("parent")
-        link = None if parent is None else str(table.get("link") or tables[parent]["key"])
-        key = table.get("key")
-        keys[name] = Key(key=None if key is None else str(key), parent=parent, link=link)
-        names += [other for other, described in tables.items() if described.get("parent") == name]
-    if circle := [str(name) for name in tables if name not in keys]:
-        mistakes.append((("tables",), f"tables: {quoted(circle)} are parents of each other, and hang on no person."))
-    for name, own in keys.items():
-        columns = tables[name].get("columns") or {}
-        above = [keys[upper].key for upper in chain(keys, name)]
-        for column in map(str, {own.key, own.link, person_column(keys, name), *above} & set(columns)):
-            sentence = f"table '{name}': '{column}' is a key, which the plan numbers anew. Leave it out of columns."
-            mistakes.append((("tables", name, "columns", column), sentence))
-    return keys
-
-
-def _listed(sections: Mapping[str, Any], section: str) -> Iterator[tuple[int, Any]]:
-    listed = sections.get(section) or ()
-    if not isinstance(listed, (list, tuple)):
-        raise _mistake((section,), f"the section '{section}' must be a list.")
-    return enumerate(listed)
-
-
-def _steps(sections: Mapping[str, Any]) -> Iterator[Profiles]:
-    """The steps over all tables. Raises PlanError naming the place of a mistake."""
-    for number, item in _listed(sections, "steps"):
-        try:
-            step = read_step(item, None)
-        except InputError as error:
-            raise _mistake(("steps", number), f"steps {number + 1}: {error}") from None
-        if not isinstance(step.method, Profiles):
-            sentence = f"{step.name} works table by table. State it below a table; over all tables there is profiles."
-            raise _mistake(("steps", number), f"steps {number + 1}: {sentence}")
-        if step.columns:
-            sentence = "profiles over all tables takes no columns, for it makes all quasi-identifiers alike."
-            raise _mistake(("steps", number), f"steps {number + 1}: {sentence} Leave them out.")
-        yield step.method
-
-
-def _requirements(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[UnitModel | Gate]:
-    """The requirements on persons. Raises PlanError naming the place of a mistake.
-
-    `made_up`: the persons are made up, so that none hides among others.
-    """
-    context, named = sections.get("for"), set()
-    if context is not None and context not in list(CONTEXTS):
-        raise _mistake(("for",), unknown("value of for", str(context), list(CONTEXTS)))
-    for number, item in _listed(sections, "requirements"):
-        try:
-            model = _of_persons(read_requirement(item))
-            if made_up and isinstance(model, UnitModel):
-                raise PlanError(NO_CLASSES.format(model.method_name))
-        except InputError as error:
-            raise _mistake(("requirements", number), f"requirements {number + 1}: {error}") from None
-        named.add(model.method_name)
-        yield model
-    if context is not None and made_up and COPIES["risk"] not in named:
-        yield _of_persons(read_requirement(COPIES))
-    elif context is not None and not made_up and "k-anonymity" not in named:
-        yield KAnonymity(k=CONTEXTS[context].k, unit="person")
-
-
-def _mistake(place: tuple[str | int, ...], sentence: str) -> PlanError:
-    return PlanError(sentence, [(place, sentence)])
-
-
-def _of_persons(model: PrivacyModel) -> UnitModel | Gate:
-    """The requirement on persons over several tables. Raises PlanError if it is none."""
-    if isinstance(model, Gate) and model.method_name in MATCHES:
-        if model.measure != type(model.measure)():
-            raise PlanError(f"{model.method_name} over all tables takes no columns and no missing. Leave them out.")
-        return model
-    if not isinstance(model, UnitModel) or model.unit not in (None, *UNITS):
-        raise PlanError(
-            f"{getattr(model, 'method_name', 'this bound')} is judged table by table. State it below a table; over "
-            f"persons in all tables there are k-anonymity, l-diversity, t-closeness and average-risk, and bounds on "
-            f"replicated-uniques and unique-exact-matches."
-        )
-    if sentence := _too_special(model):
-        raise PlanError(sentence)
-    return replace(model, unit=model.unit or "person")
-
-
-def _too_special(model: UnitModel) -> str:
-    """The parameters that a requirement has on one table alone, in a sentence; empty if there are none."""
-    if getattr(model, "columns", None) is not None or getattr(model, "missing", "equal") != "equal":
-        return f"{model.method_name} over all tables takes no columns and no missing. Leave them out."
-    if model.knows_profiles and model.knowing != "all records" and not isinstance(model, KAnonymity):
-        return f"{model.method_name} over all tables knows one record or all records. Say which."
-    return ""
+@contextmanager
+def _in_words(sections: Any, source: str) -> Iterator[None]:
+    """Mistakes with their lines in the plan."""
+    try:
+        yield
+    except InputError as error:
+        raise PlanError(in_words(error.mistakes, sections, source), error.mistakes) from None
 
 
 def _table(
@@ -426,11 +290,11 @@ def _check_shifts(tables: Mapping[str, Plan]) -> None:
         raise PlanError(DIFFERENT_SHIFTS, [(("tables",), DIFFERENT_SHIFTS)])
 
 
-def _keyed(model: UnitModel | Gate | Profiles) -> Spec:
+def _keyed(model: PrivacyModel | Measure | Profiles) -> Spec:
     spec = plain(model.as_spec() if isinstance(model, Gate) else _named(model))
     return {key: value for key, value in spec.items() if value is not None}
 
 
-def _named(model: UnitModel | Profiles) -> Spec:
+def _named(model: PrivacyModel | Measure | Profiles) -> Spec:
     spec = spec_of(model)
     return {model.method_kind: spec.pop("method"), **spec}

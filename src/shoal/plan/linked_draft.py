@@ -2,7 +2,7 @@
 
 A key is a column of whole numbers or of text with a value of its own in each row. A column links to it if it has the
 same name, or is text of many values, and all of its values are among the key's. Of several tables that it could hang
-on, a table hangs on the lowest.
+on, a table hangs on the lowest. Profiles are made alike, and columns that would give back what that changes, too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from shoal.judges.laws_of_table import laws_in_frame
 from shoal.plan.draft import described_columns, key_text, to_accept
 from shoal.plan.guess import Guess, K, guess
 from shoal.table.files.table import Table
@@ -115,7 +116,7 @@ def linked_plan_text(tables: Mapping[str, Table], files: Mapping[str, str]) -> s
         own = replace(tables[name], frame=tables[name].frame.drop(dropped))
         lines += [f"  {key_text(name)}: # {printable(guessed.reason)}", f"    file: {key_text(files[name])}"]
         lines += [f"    {word}: {key_text(value)}" for word, value in _words(guessed.key)]
-        lines += [f"    {line}" for line in _of_table(own, guess(own), has_parent=guessed.key.parent is not None)]
+        lines += [f"    {line}" for line in _of_table(own, has_parent=guessed.key.parent is not None)]
     k = min(K, len(tables[next(iter(links))].frame))
     return "\n".join(
         [
@@ -135,8 +136,9 @@ def _words(key: Key) -> Iterator[tuple[str, str]]:
             yield word, value
 
 
-def _of_table(table: Table, guesses: list[Guess], *, has_parent: bool) -> Iterator[str]:
+def _of_table(table: Table, *, has_parent: bool) -> Iterator[str]:
     """The plan of one table: its columns and how they are read."""
+    guesses = _without_telling([_alone(guessed) for guessed in guess(table)], table.frame)
     yield "columns:"
     yield from described_columns([_kept_missing(guessed, table.frame) for guessed in guesses])
     yield from to_accept(table.frame, guesses)
@@ -144,6 +146,35 @@ def _of_table(table: Table, guesses: list[Guess], *, has_parent: bool) -> Iterat
     if has_parent and days:
         order = key_text(days[0])
         yield f"# rows can be put in order; if that is known, add to profiles and to a requirement order: {order}"
+
+
+def _alone(guessed: Guess) -> Guess:
+    """The guess for a column of linked tables, where a household's number is no use but to find its members."""
+    if guessed.role != "household":
+        return guessed
+    reason = f"{guessed.reason}; left out, for it tells which persons are one household"
+    return replace(guessed, role="identifier", missing="", reason=reason)
+
+
+def _without_telling(guesses: list[Guess], frame: pl.DataFrame) -> list[Guess]:
+    """The guesses, with columns made alike as well whose cells give others back that are."""
+    roles = {guessed.name: guessed.role for guessed in guesses}
+    some = [name for name, role in roles.items() if role in ("quasi-identifier", "confidential")]
+    telling: dict[str, str] = {}
+    for law in laws_in_frame(frame.select(some)):
+        if roles[law.name] == "quasi-identifier" and (law.arithmetic or not law.exceptions):
+            telling |= {source: law.name for source in law.sources if roles[source] == "confidential"}
+    return [
+        replace(
+            guessed,
+            role="quasi-identifier",
+            missing="keep" if frame[guessed.name].null_count() else "",
+            reason=f"{guessed.reason}; made alike, too, for it gives '{printable(telling[guessed.name])}' back",
+        )
+        if guessed.name in telling
+        else guessed
+        for guessed in guesses
+    ]
 
 
 def _kept_missing(guessed: Guess, frame: pl.DataFrame) -> Guess:

@@ -5,11 +5,12 @@ from typing import Any
 from pydantic.json_schema import JsonSchemaValue
 
 from shoal.mask.profiles import Profiles
-from shoal.plan.linked import FOR_ALL, MATCHES, NAME, OF_TABLE
+from shoal.plan.linked import FOR_ALL
+from shoal.plan.linked_keys import NAME, OF_TABLE
+from shoal.plan.linked_sections import KINDS, measures_over_tables
 from shoal.plan.model import Plan
 from shoal.privacy.of_units import UnitModel
 from shoal.replace.persons import Method
-from shoal.table.order_rules import RULE
 from shoal.vocabulary.registry import registered
 
 MEANINGS: dict[str, str] = {
@@ -43,6 +44,8 @@ def _several(one: JsonSchemaValue) -> JsonSchemaValue:
         "synthesis": _synthesis(),
         "steps": {"type": "array", "items": _on_all(one)},
         "requirements": {"type": "array", "items": _of_persons(one)},
+        "measures": {"type": "array", "items": {"anyOf": _measures(one, "measures")}},
+        "constraints": one["properties"]["constraints"],
         "suppress_persons": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
         "release_keys": {"type": "boolean", "default": True},
         **{section: one["properties"][section] for section in FOR_ALL},
@@ -63,12 +66,16 @@ def _on_all(one: JsonSchemaValue) -> JsonSchemaValue:
 
 def _of_persons(one: JsonSchemaValue) -> JsonSchemaValue:
     """The requirements that are judged over all tables, as a plan for one table describes them."""
-    models = _alternatives(one, "requirements", "privacy")
+    named = _alternatives(one, "requirements", "privacy")
     names = [entry.name for entry in registered("privacy") if issubclass(entry.cls, UnitModel)]
-    bounds = _closed(
-        "exact matches of persons", {"risk": {"enum": list(MATCHES)}, "at most": {"type": "number"}}, "risk", "at most"
-    )
-    return {"anyOf": [*({"$ref": models[name]} for name in names), {"enum": names}, bounds]}
+    models = [{"$ref": named[name]} for name in names]
+    return {"anyOf": [*models, {"enum": names}, *_measures(one, "requirements")]}
+
+
+def _measures(one: JsonSchemaValue, section: str) -> list[JsonSchemaValue]:
+    """The measures that are taken over all tables, as a section of a plan for one table describes them."""
+    named = {name: ref for kind in KINDS for name, ref in _alternatives(one, section, kind).items()}
+    return [{"$ref": named[name]} for name in measures_over_tables()]
 
 
 def _alternatives(one: JsonSchemaValue, section: str, kind: str) -> dict[str, str]:
@@ -82,19 +89,12 @@ def _synthesis() -> JsonSchemaValue:
     """The section by which persons are made up with their rows."""
     trees = [entry.name for entry in registered("replace") if issubclass(entry.cls, Method)]
     named = {"type": "object", "properties": {"method": {"enum": trees}}, "required": ["method"]}
-    column = {"type": "string"}
-    columns = {"anyOf": [column, {"type": "array", "items": column, "minItems": 1, "maxItems": 2}]}
     properties = {
         "replace": {"anyOf": [{"enum": trees}, named], "description": "Method that columns are drawn by."},
         "order": {
             "type": "object",
-            "additionalProperties": columns,
-            "description": "By table, the column by which rows are in order; or two, where a row begins and ends.",
-        },
-        "rules": {
-            "type": "array",
-            "items": {"type": "string", "pattern": RULE.pattern},
-            "description": "Cells that are at most others, as in stays.discharge <= patients.died.",
+            "additionalProperties": {"type": "string"},
+            "description": "By table, the column by which rows are in order.",
         },
     }
     return _closed("synthesis", properties, "replace")

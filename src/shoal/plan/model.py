@@ -215,7 +215,7 @@ class Plan:
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        return self.edit_rules.rules
+        return self.edit_rules.of_records
 
     @property
     def broken_rules(self) -> Policy:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Strict, model_validator
 
+from shoal.constraints.grammar import is_of_rows
 from shoal.table.schema import Policy
 from shoal.vocabulary.parameters import ColumnName, ForReaders, HoldsCells, KeyFile, Setting
 from shoal.vocabulary.registry import Spec
@@ -66,6 +67,16 @@ class EditRules(BaseModel):
 
     rules: Annotated[tuple[str, ...], HoldsCells()] = ()
     broken_rules: Policy = "refuse"
+
+    @property
+    def of_records(self) -> tuple[str, ...]:
+        """The rules that a record obeys or breaks by itself."""
+        return tuple(rule for rule in self.rules if not is_of_rows(rule))
+
+    @property
+    def of_persons(self) -> tuple[str, ...]:
+        """The rules over several records of a person."""
+        return tuple(rule for rule in self.rules if is_of_rows(rule))
 
     @model_validator(mode="before")
     @classmethod

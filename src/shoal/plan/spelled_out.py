@@ -24,7 +24,7 @@ def sections_of(plan: "Plan") -> Spec:
         "steps": [step.as_mapping() for step in plan.steps],
         "requirements": [_keyed(model) for model in plan.requirements],
         "measures": [_keyed(measure) for measure in plan.measures],
-        "constraints": plan.edit_rules.model_dump(mode="json") if plan.constraints else {},
+        "constraints": plan.edit_rules.model_dump(mode="json") if plan.edit_rules.rules else {},
         "release": plan.about.as_mapping(),
         "publish": list(plan.publish) if isinstance(plan.publish, tuple) else plan.publish,
         "accept": list(plan.accept),

@@ -2,29 +2,32 @@
 
     synthesis:
       replace: {method: cart, min_leaf: 20}
-      order: {stays: [admission, discharge], labs: taken}
-      rules: [stays.discharge <= patients.died]
+      order: {stays: admission, labs: taken}
+    constraints: [stays.discharge <= patients.died, previous(stays.discharge by stays.admission) <= stays.admission]
 
 It stands for a first step of every table, which draws all its columns anew; whatever steps a table has come after it.
+Rules of the plan hold by construction if they say that a cell is at most another one, or that rows do not overlap;
+all others, and whatever later steps make of these, are judged as in any plan.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from shoal.constraints.bounds import Bound, Succession, bounds
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.model import Plan
 from shoal.privacy.gate import Gate
 from shoal.replace._trees.synthesiser import DONORS, TreeSynthesiser
 from shoal.replace.persons import Method
 from shoal.replace.sequential_regression import SequentialRegression
-from shoal.table.links import Keys
-from shoal.table.order_rules import OrderRules, Rule, rule
+from shoal.table.links import Keys, chain
+from shoal.table.order_rules import Cell, OrderRules, Rule
 from shoal.table.schema import ALL_OTHERS, UNITS
 from shoal.vocabulary.errors import InputError, Mistake, quoted, unknown
 from shoal.vocabulary.registry import Spec, build, spec_of
 
-KEYS = ("replace", "order", "rules")
+KEYS = ("replace", "order")
 
 NOT_MADE = ("identifier", *UNITS)
 """Roles of columns that are not made up, and not released."""
@@ -47,25 +50,40 @@ class Synthesis:
     method
         Trees that columns are drawn from, whose leaves hold records of `min_leaf` different persons; or regressions.
     order
-        By table, the column by which rows that hang on the same row are in order; or two, where a row begins and ends,
-        so that none begins before the one before it has ended.
-    rules
-        Cells that are at most other cells, of the same row, a row above it or a row below it.
+        By table, the column by which rows that hang on the same row are in order.
     """
 
     method: Method
-    order: Mapping[str, tuple[str, ...]]
-    rules: tuple[Rule, ...]
+    order: Mapping[str, str]
 
-    def order_rules(self, keys: Keys) -> OrderRules:
-        """The rules on the order of cells, in tables with these keys."""
-        return OrderRules(keys=keys, order=self.order, given=self.rules)
+    def order_rules(self, keys: Keys, rules: Sequence[str]) -> OrderRules:
+        """What is kept in order in tables with these keys, by those rules of the plan that say so of every row."""
+        order: dict[str, tuple[str, ...]] = {name: (column,) for name, column in self.order.items()}
+        given: list[Rule] = []
+        for each in bounds(rules):
+            lowest = max((_cell(name).table for name in each.of), key=lambda table: len(list(chain(keys, table))))
+            if isinstance(each, Bound):
+                rule = Rule(low=_cell(each.low), high=_cell(each.high))
+                given += [rule] if lowest in (rule.low.table, rule.high.table) else []
+            elif lowest == _in_succession(each, keys):
+                start, end = _cell(each.start).column, _cell(each.end).column
+                if order.get(lowest, (start,)) == (start,):
+                    order[lowest] = (start, end)
+        return OrderRules(keys=keys, order=order, given=tuple(dict.fromkeys(given)))
 
     def as_mapping(self) -> Spec:
-        order = {name: columns[0] if len(columns) == 1 else list(columns) for name, columns in self.order.items()}
-        rules = [str(each) for each in self.rules]
-        more = {key: content for key, content in (("order", order), ("rules", rules)) if content}
-        return {"replace": _spec(self.method), **more}
+        return {"replace": _spec(self.method), **({"order": dict(self.order)} if self.order else {})}
+
+
+def _cell(name: str) -> Cell:
+    table, _, column = name.partition(".")
+    return Cell(table, column)
+
+
+def _in_succession(each: Succession, keys: Keys) -> str | None:
+    """The table whose rows follow one another below the row above; None if they do so elsewhere."""
+    name = _cell(each.start).table
+    return name if name == _cell(each.end).table and each.per in ("", keys[name].parent) else None
 
 
 def read_synthesis(section: Any, mistakes: list[Mistake]) -> Synthesis | None:
@@ -78,42 +96,22 @@ def read_synthesis(section: Any, mistakes: list[Mistake]) -> Synthesis | None:
     wrong: list[Mistake] = [
         (("synthesis", str(k)), f"synthesis: {unknown('key', str(k), KEYS)}") for k in section if k not in KEYS
     ]
-    order, rules = section.get("order") or {}, section.get("rules") or []
+    order = section.get("order") or {}
     wrong += _of_order(order)
-    if not isinstance(rules, (list, tuple)):
-        wrong.append(
-            (("synthesis", "rules"), "synthesis: rules must be a list, as in [stays.admission <= labs.taken].")
-        )
-        rules = []
-    wrong += [
-        (
-            ("synthesis", "rules", number),
-            f"synthesis: rules {number + 1} must say that a cell is at most another one, as in "
-            f"'stays.discharge <= patients.died'.",
-        )
-        for number, text in enumerate(rules)
-        if rule(text) is None
-    ]
     method = _method(section.get("replace"), wrong)
     mistakes += wrong
     if wrong or method is None:
         return None
-    return Synthesis(
-        method=method,
-        order={str(name): (c,) if isinstance(c, str) else tuple(c) for name, c in order.items()},
-        rules=tuple(each for each in map(rule, rules) if each is not None),
-    )
+    return Synthesis(method=method, order={str(name): column for name, column in order.items()})
 
 
 def _of_order(order: Any) -> Iterator[Mistake]:
-    shape = "a mapping of tables to a column, or to two, where a row begins and ends, as in {stays: admission}"
+    shape = "a mapping of tables to a column, as in {stays: admission}"
     if not isinstance(order, Mapping):
         yield ("synthesis", "order"), f"synthesis: order must be {shape}."
         return
-    for name, columns in order.items():
-        named = [columns] if isinstance(columns, str) else columns
-        fits = isinstance(named, (list, tuple)) and 1 <= len(named) <= 2 and len({*map(str, named)}) == len(named)
-        if not fits or not all(isinstance(column, str) for column in named):
+    for name, column in order.items():
+        if not isinstance(column, str):
             yield ("synthesis", "order", str(name)), f"synthesis: order must be {shape}."
 
 
@@ -159,16 +157,16 @@ def made_columns(plan: Plan) -> tuple[str, ...]:
     return tuple(name for name, column in plan.schema.columns.items() if column.role not in NOT_MADE)
 
 
-def faults(tables: Mapping[str, Plan], synthesis: Synthesis, keys: Keys) -> Iterator[Mistake]:
-    """Mistakes of tables, as plans of their own, whose persons are to be made up."""
-    order = synthesis.order_rules(keys)
+def faults(tables: Mapping[str, Plan], synthesis: Synthesis, keys: Keys, rules: Sequence[str]) -> Iterator[Mistake]:
+    """Mistakes of tables, as plans of their own, whose persons are to be made up, and of the rules that these keep."""
     for name, plan in tables.items():
-        yield from ((("tables", name, *place), f"table '{name}': {why}") for place, why in _of_table(name, plan, order))
+        yield from ((("tables", name, *place), f"table '{name}': {why}") for place, why in _of_table(plan))
+    order = synthesis.order_rules(keys, rules)
     for sentence in order.faults({name: made_columns(plan) for name, plan in tables.items()}):
         yield ("synthesis",), f"synthesis: {sentence}"
 
 
-def _of_table(name: str, plan: Plan, order: OrderRules) -> Iterator[Mistake]:
+def _of_table(plan: Plan) -> Iterator[Mistake]:
     if plan.schema.all_others is not None:
         yield ("columns", ALL_OTHERS), "synthesis needs every column by its name. Name those for which '*' stands."
     if grouped := plan.schema.names("stratum", "household"):
@@ -179,16 +177,9 @@ def _of_table(name: str, plan: Plan, order: OrderRules) -> Iterator[Mistake]:
         )
     if not made_columns(plan):
         yield ("columns",), "no column is left that could be made up. Leave the table out of the plan."
-    kept = {cell.column for each in order.rules for cell in each if cell.table == name} | {*order.order.get(name, ())}
     for number, step in enumerate(plan.steps):
         if isinstance(step.method, ShiftDates) or "identifier" in step.default_roles:
             yield ("steps", number), f"steps {number + 1}: {step.name} hides what is made up anyway. Leave it out."
-        elif changed := sorted(kept & set(step.changes(plan.schema))):
-            yield (
-                ("steps", number),
-                f"steps {number + 1}: {step.name} changes {quoted(changed)}, which synthesis keeps in order. Leave it "
-                f"out, or the rule.",
-            )
     for number, model in enumerate(plan.requirements):
         if not isinstance(model, Gate):
             yield ("requirements", number), f"requirements {number + 1}: {NO_CLASSES.format(model.method_name)}"

@@ -122,7 +122,7 @@ class Gate(PrivacyModel):
         return None if finding is None else self.verdict_of(finding)
 
     def verdict_of(self, finding: Finding) -> Verdict:
-        """The verdict by a figure of the measure."""
+        """The verdict on a figure of the measure."""
         (word, bound), end = *self.as_mapping().items(), self._end(finding)
         holds = end is not None and (end <= bound if self.at_most is not None else end >= bound)
         influence = finding.influence if finding.influence == 0 else None

@@ -117,7 +117,7 @@ def shared_account(
         columns=tuple(column_of(name) for name in released.names() if released[name].role not in SOLE),
         plan=public_sections(plan, withheld),
         requirements=tuple(
-            public_rule(v.requirement, withheld) if v.requirement in plan.constraints else v.requirement
+            public_rule(v.requirement, withheld) if v.requirement in plan.edit_rules.rules else v.requirement
             for v in evidence.verdicts
         ),
         not_released=tuple(name for name in plan.schema.columns if name not in released),
@@ -380,7 +380,7 @@ def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
     for step in plan.steps:
         touched |= set(columns_named_by(step.method))
     touched |= {name for name, column in schema.columns.items() if column.missing in ("impute", "category")}
-    touched |= {name for rule in plan.constraints for name in schema.columns if name in rule}
+    touched |= {name for rule in plan.edit_rules.rules for name in schema.columns if name in rule}
     return touched | set(schema.names(*UNITS))
 
 

@@ -8,7 +8,7 @@
 What is proved over all tables is proved again on the files as they were written, joined by the keys in them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.constraints.over_rows import RulesOverRows
 from shoal.judges.evidence import Evidence, Verdict
 from shoal.judges.joined import Joined
 from shoal.judges.table_pair import TablePair
 from shoal.plan.linked import LinkedPlan
-from shoal.privacy.gate import Gate
-from shoal.privacy.of_units import UnitModel
 from shoal.release.directory import check_free
 from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
 from shoal.release.publish import (
@@ -37,11 +36,12 @@ from shoal.release.value import Account, Release, WholeRelease
 from shoal.report.became import counts_kept
 from shoal.report.evidence import EvidenceFile, TableOfSeveral
 from shoal.run.linked import links_of
-from shoal.run.over_tables import NO_LAWS, OverTables, judged_over_tables
+from shoal.run.over_measures import bounded_over_tables
+from shoal.run.over_rows import as_known, checked
+from shoal.run.over_tables import NO_LAWS, judged_over_tables
 from shoal.table.files.atomic import atomic_directory
 from shoal.table.files.table import Table
 from shoal.table.links import Links
-from shoal.table.records import Records
 from shoal.vocabulary.errors import plural
 from shoal.vocabulary.facts import of_release
 
@@ -120,13 +120,16 @@ def of_table(name: str, verdict: Verdict) -> Verdict:
     return replace(verdict, requirement=f"{name}: {verdict.requirement}")
 
 
-def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evidence: Evidence, seed: int) -> Account:
+def account_of_tables(
+    tables: Mapping[str, WholeRelease], plan: LinkedPlan, evidence: Evidence, seed: int, rules: Mapping[str, str]
+) -> Account:
     """The account of several tables; columns and steps have the name of their table before them.
 
     What is counted by record, such as the records that unchanged columns single out, stands in each table's report.
+    `rules`: the rules over tables as the public reads them.
     """
     accounts = {name: release.account for name, release in tables.items()}
-    first, public = accounts[plan.root], _public_requirements(tables)
+    first, public = accounts[plan.root], {**_public_requirements(tables), **rules}
 
     def every(columns: str) -> tuple[str, ...]:
         return tuple(f"{name}.{column}" for name, account in accounts.items() for column in getattr(account, columns))
@@ -148,7 +151,7 @@ def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evid
             for name, account in accounts.items()
             for column in account.columns
         ),
-        plan=plan.sections({name: account.plan for name, account in accounts.items()}),
+        plan=plan.sections({name: account.plan for name, account in accounts.items()}, tuple(rules.values())),
         requirements=tuple(public.get(verdict.requirement, verdict.requirement) for verdict in evidence.verdicts),
         not_released=every("not_released"),
         untouched=(),
@@ -160,7 +163,7 @@ def account_of_tables(tables: Mapping[str, WholeRelease], plan: LinkedPlan, evid
         before=(),
         seed=seed,
         exact=(),
-        proved=bool(plan.requirements),
+        proved=plan.protects,
         singled_out=(),
         odd_values={
             f"{name}.{column}": odd for name, account in accounts.items() for column, odd in account.odd_values.items()
@@ -243,41 +246,22 @@ def _prove_files(release: LinkedRelease, read: Mapping[str, tuple[Table, TablePa
     """Prove the requirements over all tables on the files, joined by their own keys where they have these."""
     tables = {name: table for name, (table, _) in read.items()}
     links = links_of(tables, release.plan) if release.plan.release_keys else release.links
-    pairs = {name: pair for name, (_, pair) in read.items()}
-    over = over_released(pairs, links, release.plan.of_units)
-    require(
-        [
-            *(one.verdict for one in over),
-            *order_verdicts({n: p.released for n, p in pairs.items()}, links, release.plan),
-        ]
-    )
+    require(over_released({name: pair for name, (_, pair) in read.items()}, links, release.plan, everything=False))
 
 
-def order_verdicts(released: Mapping[str, Records], links: Links, plan: LinkedPlan) -> list[Verdict]:
-    """The verdicts on the rules by which the rows of made-up persons are in order."""
-    if plan.synthesis is None:
-        return []
-    order = plan.synthesis.order_rules(plan.keys)
-    cells = [cell for each in order.rules for cell in each]
-    values = {cell: released[cell.table][cell.column].values for cell in cells}
-    return [
-        Verdict(
-            requirement=text,
-            holds=not wrong.any(),
-            required=0,
-            achieved=int(wrong.sum()),
-            sentence=f"It is broken by {plural(int(wrong.sum()), 'row')} of {len(wrong):,}.",
-            facts=of_release({"rows": len(wrong), "rows that break it": int(wrong.sum())}),
-            influence=0,
-            protects=False,
-        )
-        for text, wrong in order.broken(values, links)
-    ]
+def over_released(
+    pairs: Mapping[str, TablePair], links: Links, plan: LinkedPlan, *, everything: bool = True
+) -> list[Verdict]:
+    """Verdicts on the requirements and the rules over released tables.
 
-
-def over_released(pairs: Mapping[str, TablePair], links: Links, models: Sequence[UnitModel | Gate]) -> list[OverTables]:
-    """Verdicts on the requirements over released tables."""
-    stages = [Joined.of({name: pair.released for name, pair in pairs.items()}, links)]
-    if any(pair.closure.filled for pair in pairs.values()):
-        stages.append(Joined.of({name: pair.closure.records for name, pair in pairs.items()}, links))
-    return judged_over_tables(models, [(stage, NO_LAWS) for stage in stages])
+    `everything`: False to leave out bounds on figures that need the original.
+    """
+    rules = RulesOverRows(rules=plan.edit_rules.rules, numbers={})
+    written = {name: pair.released for name, pair in pairs.items()}
+    filled = {name: pair.closure.records for name, pair in pairs.items()}
+    some = any(pair.closure.filled for pair in pairs.values())
+    known = as_known(rules, written, filled if some else None, links)
+    stages = [(Joined.of(tables, links), NO_LAWS) for tables in known]
+    over = [judged.verdict for judged in judged_over_tables(plan.requirements, stages)]
+    bounds = [gate for gate in plan.bounds if everything or not gate.needs_original]
+    return [*over, *bounded_over_tables(bounds, stages, None), *checked(rules, written, links)]

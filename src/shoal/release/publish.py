@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from shoal.constraints import Constraints
+from shoal.constraints.of_persons import PersonRules
 from shoal.judges.closure import closure
 from shoal.judges.evidence import RECORD_VERSION
 from shoal.judges.refinement import with_trees
@@ -299,11 +300,18 @@ def _prove_file(
     finished = Microdata.finished(table.frame, release.schema, table.spellings).encoded
     finished = with_trees(replace(finished, rows=release.rows), release.trees)
     written = _as_in_file(release.table.encoded, finished)
-    rules = Constraints.parse(release.rules, written, released=True)
-    filled = closure(written, rules.deduced, release.trees)
+    rules = Constraints.parse(release.rules.of_records, written, released=True)
+    of_persons = PersonRules.parse(release.rules.of_persons, None)
+    persons = TablePair.of(None, finished, units=release.units).units_by("person")
+
+    def deduce(records: Records) -> Records:
+        return of_persons.deduced(rules.deduced(records), persons)
+
+    filled = closure(written, deduce, release.trees)
     pair = TablePair.of(None, finished, release.partition, filled, missing=release.reading, units=release.units)
     provable = [model for model in release.requirements if model.identifiers or not model.needs_original]
-    require([model.verdict_on(pair) for model in provable] + rules.as_written().check(written))
+    obeyed = rules.as_written().check(written) + of_persons.check(written, persons)
+    require([model.verdict_on(pair) for model in provable] + obeyed)
     guarded = release.output.guard_formulas and release.output.format in FOR_SPREADSHEETS
     if lost := lost_columns(escape_formulas(frame) if guarded else frame, table.frame):
         raise FileError(

@@ -16,6 +16,7 @@ from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import Evidence, Finding
 from shoal.kernels.arrays import Longs
 from shoal.plan import Output
+from shoal.plan.sections import EditRules
 from shoal.report.evidence import ColumnBefore, Distribution, EvidenceFile, Reached
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
@@ -307,7 +308,7 @@ class WholeRelease(Release):
     hidden: Mapping[str, Partition] = field(repr=False)
     schema: Schema = field(repr=False)
     reading: MissingCells = field(repr=False)
-    rules: tuple[str, ...] = field(repr=False)
+    rules: EditRules = field(repr=False)
     trees: Mapping[str, Hierarchy] = field(repr=False)
     output: Output = field(repr=False)
     rows: Longs = field(repr=False)

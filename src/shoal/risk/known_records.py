@@ -43,6 +43,7 @@ class KnownRecords(RiskMeasure):
 
     question = "singling out"
     needs = ("quasi-identifiers",)
+    over_tables = "persons"
 
     most: Annotated[int, Ge(1)] = 5
     tries: Annotated[int, Ge(10)] = 2_000

@@ -29,6 +29,7 @@ class ReplicatedUniques(RiskMeasure):
 
     question = "singling out"
     of_made_up = True
+    over_tables = "profiles"
     needs = ("columns", "records")
     roles = ("quasi-identifier",)
 

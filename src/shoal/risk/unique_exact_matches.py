@@ -32,6 +32,7 @@ class UniqueExactMatches(RiskMeasure):
 
     question = "singling out"
     of_made_up = True
+    over_tables = "profiles"
     needs = ("columns", "records")
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None

@@ -16,12 +16,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from shoal.constraints import Constraints
+from shoal.constraints.of_persons import PersonRules, persons_of
 from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.refinement import trees, with_trees
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import KnownLess, RepeatedIdentifier
-from shoal.kernels.arrays import Longs
+from shoal.kernels.arrays import Bools, Longs
 from shoal.kernels.draws import keyed_generator
 from shoal.plan import Plan
 from shoal.plan.admission import admit
@@ -81,6 +82,7 @@ class Outcome:
     tell: OnProgress
     course: Course
     constraints: Constraints
+    person_rules: PersonRules
     original: Microdata
     before: Records
     finished: Microdata
@@ -106,7 +108,16 @@ class Outcome:
     def closure(self) -> Closure:
         """The finished table with everything filled in that it, the plan's rules and laws of the original give away."""
         laws = laws_known(self.plan, self.before, self.released)
-        return closure(self.released, self.constraints.deduced, self.trees, laws)
+        return closure(self.released, self._deduced, self.trees, laws)
+
+    def _deduced(self, records: Records) -> Records:
+        """Records with missing cells filled in by the rules of the plan."""
+        return self.person_rules.deduced(self.constraints.deduced(records), self.persons)
+
+    @cached_property
+    def persons(self) -> Longs | None:
+        """Shape (n,); the person of each released record, whether or not a column says so; None if there are none."""
+        return persons_of(self.before, self.released)
 
     @cached_property
     def pair(self) -> TablePair:
@@ -117,6 +128,7 @@ class Outcome:
     def units(self) -> dict[str, Longs]:
         """For each unit that a requirement counts and no column shows, whose each released record is, by number."""
         counted = [name for model in self.plan.requirements if isinstance(model, ClassModel) for name in model.units]
+        counted += ["person"] * bool(self.plan.edit_rules.of_persons)
         names = [name for name in dict.fromkeys(counted) if name not in UNITS or self.pair.column_of(name) is None]
         units_of = {name: self.pair.units_by(name) for name in names}
         return {name: units for name, units in units_of.items() if units is not None}
@@ -129,7 +141,8 @@ class Outcome:
     def verdicts(self) -> list[Verdict]:
         self.tell("proving", 0.0)
         models = judged(self.plan, self.pair)
-        return models + self.constraints.as_written().check(self.released)
+        rules = self.constraints.as_written().check(self.released)
+        return models + rules + self.person_rules.check(self.released, self.persons)
 
     def risk_before(self) -> tuple[Finding, ...]:
         """The cheap measures of risk, taken on the original as if it were released; figures of the table only."""
@@ -163,25 +176,33 @@ class Stepped:
     original: Microdata
     before: Records
     constraints: Constraints
+    person_rules: PersonRules
     course: Course
     typed: bool
 
     def kept(self, rows: Longs) -> "Stepped":
         """The same without the records of all other rows."""
-        records = self.course.records
-        kept = records.take(np.isin(records.rows, rows))
-        if not len(kept):
-            raise Refused(
-                "Nothing was released. None of its records is left. Let steps ask for less, or take it out of the plan."
-            )
-        return replace(self, course=replace(self.course, records=kept))
+        return replace(self, course=_some(self.course, np.isin(self.course.records.rows, rows)))
 
-    def outcome(self, fractional: Collection[str] = (), numbered: Numbered | None = None) -> Outcome:
-        """The finished table; parameters as for `carry_out`."""
-        plan, course = self.plan, self.course
+    def concluded(self) -> Course:
+        """The records as they are released, but for the keys of linked tables."""
+        course = self.course
         if loss := spent(result.facts for result in course.results):
             course = course.with_account("privacy loss", loss)
         course = concluded(course, self.before, self.ready, self.constraints, self.entropy)
+        change = self.person_rules.repaired(course.records, persons_of(self.before, course.records))
+        if change.facts:
+            course = course.with_account("constraints over records", change.facts, change.masked)
+        return replace(course, records=change.records)
+
+    def outcome(
+        self, fractional: Collection[str] = (), numbered: Numbered | None = None, course: Course | None = None
+    ) -> Outcome:
+        """The finished table; parameters as for `carry_out`.
+
+        `course`: the concluded records, where they are at hand.
+        """
+        plan, course = self.plan, self.concluded() if course is None else course
         if numbered is not None:
             course = replace(course, records=numbered(course.records))
         if not course.records.variables:
@@ -201,6 +222,7 @@ class Stepped:
             tell=self.tell,
             course=course,
             constraints=self.constraints,
+            person_rules=self.person_rules,
             original=self.original,
             before=self.before,
             finished=finished,
@@ -245,10 +267,12 @@ def after_steps(
     run: Runs | None = None,
     shared: SharedSteps = NO_STEPS,
     hold_back: HoldBack | None = None,
+    present: Bools | None = None,
 ) -> Stepped:
     """Carry the steps of a plan out on a table; parameters as for `carry_out`.
 
-    `shared`: steps, by their number, that are carried out on several tables at once.
+    `shared`: steps, by their number, that are carried out on several tables at once; `present`, shape (n,): the rows
+    that take part, all by default.
     """
     tell = stage or (lambda text, fraction: None)
     original = microdata(table, plan)
@@ -261,8 +285,10 @@ def after_steps(
     check_some_left(len(before))
     ready = plan.ready if hold_back is None else hold_back.as_before(plan.ready)
     constraints = Constraints.parse(plan.constraints, before)
-    check_accounted(ready, constraints.columns)
-    course = _admitted(before, ready, constraints)
+    person_rules = PersonRules.parse(plan.edit_rules.of_persons, before)
+    check_accounted(ready, (*constraints.columns, *person_rules.columns))
+    course = _admitted(before, ready, constraints, person_rules)
+    course = course if present is None else _some(course, present[course.records.rows])
     course = course if hold_back is None else hold_back.before_steps(original, course)
     in_blocks = None if run is None else partial(formed_in_blocks, run(ready, entropy), original)
     course, constraints = _after_steps(course, constraints, ready, entropy, tell, in_blocks, shared)
@@ -275,6 +301,7 @@ def after_steps(
         original=original,
         before=before,
         constraints=constraints,
+        person_rules=person_rules,
         course=course,
         typed=isinstance(table, Table) and table.types_from_cells,
     )
@@ -301,13 +328,25 @@ def _in_order(schema: Schema, records: Records, rebuilt: Microdata) -> Schema:
     return in_order_of(schema, categories, lambda name: set(rebuilt.frame[name].unique().to_list()))
 
 
-def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
+def _some(course: Course, chosen: Bools) -> Course:
+    """Some of the records. Raises Refused if none is left."""
+    if not chosen.any():
+        raise Refused(
+            "Nothing was released. None of its records is left. Let steps ask for less, or take it out of the plan."
+        )
+    return replace(course, records=course.records.take(chosen))
+
+
+def _admitted(records: Records, plan: Plan, constraints: Constraints, person_rules: PersonRules) -> Course:
     """The input against the constraints, treated as the plan says."""
     change = constraints.admit(records, plan.broken_rules)
+    of_persons = person_rules.admit(records, plan.broken_rules)
     course = Course(records=change.records)
-    if not plan.constraints or plan.broken_rules == "refuse":
+    if plan.broken_rules == "refuse":
         return course
-    return course.with_account("input constraints", change.facts)  # whether or not a rule was broken, which is private
+    if plan.constraints:  # told whether or not a rule was broken, which is private
+        course = course.with_account("input constraints", change.facts)
+    return course.with_account("input constraints over records", of_persons) if of_persons else course
 
 
 def _after_steps(

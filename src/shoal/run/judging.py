@@ -51,7 +51,7 @@ def pair_of(
         As in `TablePair`; it is traced where it is known what was done, too.
     """
     repaired = StepTrace(columns=tuple(plan.schema.columns), reads=None)  # a rule may move any cell by any other
-    admitted = (repaired,) if plan.constraints and plan.broken_rules == "repair" else ()
+    admitted = (repaired,) if plan.edit_rules.rules and plan.broken_rules == "repair" else ()
     return TablePair.of(
         before,
         released,

@@ -1,13 +1,14 @@
 """Carry out a plan for several linked tables: each table's own plan, and what holds for all of them.
 
-The steps of each table are carried out on it alone, save that dates are moved by one shift a person for all tables.
-Then rows go whose rows above went, and the steps of the whole plan follow. Persons are left out until the requirements
-over all tables hold, where the plan allows it. Only then are the tables concluded, and given the keys that they are
+The steps of each table are carried out on it alone, after those of the table above and without the rows whose rows
+above went, save that dates are moved by one shift a person for all tables, and that persons who are made up stand in
+place of those who came in. Then the steps of the whole plan follow. Persons are left out until the requirements over
+all tables hold, where the plan allows it. Only then are the tables concluded, and given the keys that they are
 released with.
 """
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -16,22 +17,25 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from shoal.judges.evidence import Finding
+from shoal.constraints.over_rows import RulesOverRows
+from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.joined import Joined
 from shoal.kernels.arrays import Bools, Floats, Longs, ints
 from shoal.kernels.draws import keyed_generator, seed_below
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.steps import Step, settings_of
-from shoal.privacy.gate import Gate
-from shoal.privacy.of_units import UnitModel
 from shoal.risk.unique_exact_matches import UniqueExactMatches
 from shoal.run.carry_out import NO_STEPS, Outcome, SharedSteps, Stepped, after_steps, check_seed, microdata
 from shoal.run.common_steps import after_common_steps
+from shoal.run.course import Course
 from shoal.run.made_up import made_up_tables
-from shoal.run.over_tables import OverTables, judged_over_tables, matches_of_persons
+from shoal.run.over_measures import bounded_over_tables, measured_over_tables
+from shoal.run.over_rows import STAGE, admitted, as_known, checked, obeying
+from shoal.run.over_tables import OverTables, judged_over_tables
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
+from shoal.table.laws import Laws
 from shoal.table.links import Links, key_columns
 from shoal.table.microdata import Microdata, eager
 from shoal.table.records import Records
@@ -67,6 +71,7 @@ class LinkedOutcome:
     columns: Mapping[str, list[str]]
     original_links: Links
     before: Joined
+    rules: RulesOverRows
     dropped: int
 
     @cached_property
@@ -77,16 +82,28 @@ class LinkedOutcome:
     @cached_property
     def over_tables(self) -> list[OverTables]:
         """Verdicts on the requirements over persons."""
-        places = {name: np.arange(len(done.released)) for name, done in self.tables.items()}
-        return _judged(self.plan.requirements, self.tables, places, self.original_links, self.before)
+        return judged_over_tables(self.plan.requirements, self._stages)
+
+    @property
+    def bounded(self) -> list[Verdict]:
+        """Verdicts on bounds on figures over all tables."""
+        return bounded_over_tables(self.plan.bounds, self._stages, self.before) if self.plan.bounds else []
+
+    def findings(self) -> list[Finding]:
+        """Figures of the measures over all tables, those that are bounded too; of made-up persons, of their copies."""
+        copied = () if self.plan.synthesis is None else (UniqueExactMatches(),)
+        named = (*self.plan.measures, *(gate.measure for gate in self.plan.bounds), *copied)
+        measures = [m for n, m in enumerate(named) if not any(m.same_as(other) for other in named[:n])]
+        return measured_over_tables(measures, self._stages[0][0], self.before, self.entropy) if measures else []
 
     @cached_property
-    def copied(self) -> tuple[Finding, ...]:
-        """Where persons are made up, the share of the original ones who are released with all of their rows."""
-        if self.plan.synthesis is None:
-            return ()
-        released = Joined.of({name: done.released for name, done in self.tables.items()}, self.links)
-        return (matches_of_persons(UniqueExactMatches(), self.before, released),)
+    def _stages(self) -> list[tuple[Joined, Mapping[str, Laws]]]:
+        places = {name: np.arange(len(done.released)) for name, done in self.tables.items()}
+        return _stages(self.tables, places, self.original_links, self.before, self.rules)
+
+    def over_rows(self) -> list[Verdict]:
+        """Verdicts on the rules over rows."""
+        return checked(self.rules, {name: done.released for name, done in self.tables.items()}, self.links)
 
 
 def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | None, tell: OnProgress) -> LinkedOutcome:
@@ -117,24 +134,22 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
             f"Tables {quoted(empty)} have no records, and a release needs one of each table. Take them out of the plan."
         )
     originals = {name: _original(tables[name], plan, links, name) for name in plan.keys}
-    before = Joined.of({name: original.encoded for name, original in originals.items()}, links)
-    shared_steps = _shifts(originals, plan, links, entropy)
-    if plan.synthesis is not None:
-        tell("making up persons", 0.0)
-        links, shared_steps = made_up_tables(originals, plan, plan.synthesis, links, entropy)
-    stepped = {}
-    for number, name in enumerate(plan.keys):
-        seed_of_table, shared = seed_below(entropy, TABLES, number), shared_steps.get(name, NO_STEPS)
-        with in_table(name):
-            done = after_steps(
-                originals[name], plan.tables[name], seed_of_table, partial(_within, tell, name), shared=shared
-            )
-        stepped[name] = replace(done, typed=isinstance(tables[name], Table) and tables[name].types_from_cells)
-    stepped = after_common_steps(_surviving(stepped, links), plan, links, entropy, tell)
-    stepped, dropped = _without_failing(stepped, plan, links, before)
+    encoded = {name: original.encoded for name, original in originals.items()}
+    rules, of_rules = admitted(plan.edit_rules, encoded, links)
+    before = Joined.of(encoded, links)
+    links, stepped = _after_steps(tables, originals, plan, links, entropy, tell)
+    if of_rules:
+        course = stepped[plan.root].course.with_account(f"input {STAGE}", of_rules)
+        stepped[plan.root] = replace(stepped[plan.root], course=course)
+    courses = obeying(rules, {name: done.course for name, done in stepped.items()}, links, STAGE)
+    stepped = {name: replace(done, course=courses[name]) for name, done in stepped.items()}
+    stepped, dropped = _without_failing(stepped, plan, links, before, rules)
     numbered = _Numbered.of(plan, links, stepped, entropy)
     columns = {name: eager(_cells(table))[0].columns for name, table in tables.items()}
-    outcomes = {name: numbered.released(name, done, columns[name]) for name, done in stepped.items()}
+    courses = obeying(
+        rules, {name: _concluded(name, done) for name, done in stepped.items()}, links, f"{STAGE}, once more"
+    )
+    outcomes = {name: numbered.released(name, done, columns[name], courses[name]) for name, done in stepped.items()}
     return LinkedOutcome(
         plan=plan,
         entropy=entropy,
@@ -142,8 +157,44 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
         columns=columns,
         original_links=links,
         before=before,
+        rules=rules,
         dropped=dropped,
     )
+
+
+def _after_steps(
+    tables: Mapping[str, Any],
+    originals: Mapping[str, Microdata],
+    plan: LinkedPlan,
+    links: Links,
+    entropy: int,
+    tell: OnProgress,
+) -> tuple[Links, dict[str, Stepped]]:
+    """The links of all rows, of those that came in and of those that are made up, and the tables after all steps.
+
+    A row whose row above went is left out of the steps of its own table.
+    """
+    shared = _shifts(originals, plan, links, entropy)
+    if plan.synthesis is not None:
+        tell("making up persons", 0.0)
+        links, shared = made_up_tables(originals, plan, plan.synthesis, links, entropy)
+    stepped: dict[str, Stepped] = {}
+    left: dict[str, Bools] = {}
+    for number, (name, key) in enumerate(plan.keys.items()):
+        present = None if key.parent is None else left[key.parent][links.above[name]]
+        with in_table(name):
+            done = after_steps(
+                originals[name],
+                plan.tables[name],
+                seed_below(entropy, TABLES, number),
+                partial(_within, tell, name),
+                shared=shared.get(name, NO_STEPS),
+                present=present if plan.synthesis is None else None,
+            )
+            done = done if plan.synthesis is None or present is None else done.kept(np.flatnonzero(present))
+            left[name] = _left(done, links.sizes[name])
+        stepped[name] = replace(done, typed=isinstance(tables[name], Table) and tables[name].types_from_cells)
+    return links, after_common_steps(stepped, plan, links, entropy, tell)
 
 
 @contextmanager
@@ -215,16 +266,14 @@ def _shifted(
     return StepResult(records=moved, masked=columns, facts={**settings_of(step.method), **facts})
 
 
-def _surviving(stepped: Mapping[str, Stepped], links: Links) -> dict[str, Stepped]:
-    """The tables without rows whose rows above went."""
-    kept = {}
-    for name, done in stepped.items():
-        rows = done.course.records.rows
-        if len(np.unique(rows)) < len(rows):
-            raise DataError(f"Table '{name}': a step makes several rows of one, which cannot be linked. Leave it out.")
-        kept[name] = np.zeros(links.sizes[name], dtype=bool)
-        kept[name][rows] = True
-    return _only(stepped, links.surviving(kept))
+def _left(done: Stepped, n: int) -> Bools:
+    """Shape (n,); True for the rows of a table that are left after its steps."""
+    rows = done.course.records.rows
+    if len(np.unique(rows)) < len(rows):
+        raise DataError("a step makes several rows of one, which cannot be linked. Leave it out.")
+    left = np.zeros(n, dtype=bool)
+    left[rows] = True
+    return left
 
 
 def _only(stepped: Mapping[str, Stepped], kept: Mapping[str, Bools]) -> dict[str, Stepped]:
@@ -236,14 +285,19 @@ def _only(stepped: Mapping[str, Stepped], kept: Mapping[str, Bools]) -> dict[str
     return left
 
 
+def _concluded(name: str, done: Stepped) -> Course:
+    with in_table(name):
+        return done.concluded()
+
+
 def _without_failing(
-    stepped: Mapping[str, Stepped], plan: LinkedPlan, links: Links, before: Joined
+    stepped: Mapping[str, Stepped], plan: LinkedPlan, links: Links, before: Joined, rules: RulesOverRows
 ) -> tuple[dict[str, Stepped], int]:
     """The tables without the persons on whom a requirement fails, and how many these are.
 
     Whoever is left out may leave others with too few alike, so all are judged again.
     """
-    if not plan.suppress_persons or not plan.of_units:
+    if not plan.suppress_persons or not plan.requirements:
         return dict(stepped), 0
     finished = {}
     for name, done in stepped.items():
@@ -255,7 +309,7 @@ def _without_failing(
         places = {
             name: np.flatnonzero(~dropped[links.persons[name][done.released.rows]]) for name, done in finished.items()
         }
-        verdicts = _judged(plan.of_units, finished, places, links, before)
+        verdicts = judged_over_tables(plan.requirements, _stages(finished, places, links, before, rules))
         failing = np.logical_or.reduce([over.failing for over in verdicts])
         if not failing.any():
             break
@@ -271,20 +325,16 @@ def _without_failing(
     return _only(stepped, kept), int(dropped.sum())
 
 
-def _judged(
-    models: Sequence[UnitModel | Gate],
-    done: Mapping[str, Outcome],
-    places: Mapping[str, Longs],
-    links: Links,
-    before: Joined,
-) -> list[OverTables]:
-    """Verdicts over finished tables, of which only the records at some places are left."""
+def _stages(
+    done: Mapping[str, Outcome], places: Mapping[str, Longs], links: Links, before: Joined, rules: RulesOverRows
+) -> list[tuple[Joined, Mapping[str, Laws]]]:
+    """Finished tables, of which only the records at some places are left, as they are judged."""
     left = links.taken({name: outcome.released.rows[places[name]] for name, outcome in done.items()})
     written = {name: outcome.released.take(places[name]) for name, outcome in done.items()}
-    stages = [Joined.of(written, left)]
-    if any(outcome.closure.filled for outcome in done.values()):
-        stages.append(Joined.of({name: o.closure.records.take(places[name]) for name, o in done.items()}, left))
-    return judged_over_tables(models, [(joined, before.laws(joined)) for joined in stages], before)
+    filled = {name: outcome.closure.records.take(places[name]) for name, outcome in done.items()}
+    some = any(outcome.closure.filled for outcome in done.values())
+    stages = [Joined.of(tables, left) for tables in as_known(rules, written, filled if some else None, left)]
+    return [(joined, before.laws(joined)) for joined in stages]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -311,10 +361,10 @@ class _Numbered:
             numbers[name][np.sort(rows)] = keyed_generator(entropy, KEYS, place).permutation(len(rows)) + 1
         return cls(plan=plan, links=links, numbers=numbers)
 
-    def released(self, name: str, done: Stepped, columns: list[str]) -> Outcome:
+    def released(self, name: str, done: Stepped, columns: list[str], course: Course) -> Outcome:
         """The finished table, with its new keys in the order of its columns."""
         with in_table(name):
-            outcome = done.outcome(numbered=partial(self._with_keys, name, columns))
+            outcome = done.outcome(numbered=partial(self._with_keys, name, columns), course=course)
         order = [column for column in columns if column in outcome.released]
         return replace(
             outcome,

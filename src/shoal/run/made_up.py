@@ -43,7 +43,7 @@ def made_up_tables(
     for name, original in originals.items():
         records = original.records.take(kept[name][original.records.rows])
         tables[name], rows[name] = records.select(made_columns(plan.tables[name])), records.rows
-    order = synthesis.order_rules(plan.keys)
+    order = synthesis.order_rules(plan.keys, plan.edit_rules.rules)
     made = made_up(tables, links.taken(rows), synthesis.method, order, keyed_generator(entropy, MADE_UP))
     steps: dict[str, SharedSteps] = {}
     for name, size in links.sizes.items():

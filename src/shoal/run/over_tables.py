@@ -2,7 +2,7 @@
 
 Each requirement is judged by the model that it is of on one table, on a table made of the linked ones
 (`shoal.judges.joined`): one row for each record, with the profile of its person where all records are known, else with
-the rows that it hangs on. A bound on a measure of exact matches is judged on persons, each with all cells of all rows.
+the rows that it hangs on.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,19 +11,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from shoal.judges.base import Measure
 from shoal.judges.closure import Closure
-from shoal.judges.evidence import Finding, Verdict
-from shoal.judges.joined import PERSON, Joined, common_profiles
-from shoal.judges.table_pair import NO_ORIGINAL, TablePair
-from shoal.kernels.arrays import Bools, Longs, ints
+from shoal.judges.evidence import Verdict
+from shoal.judges.joined import PERSON, Joined
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Bools, Longs
 from shoal.privacy.base import unproved
-from shoal.privacy.gate import Gate
 from shoal.privacy.of_units import UnitModel
 from shoal.table.laws import Laws
 from shoal.table.records import Records
-from shoal.table.variable import Variable
-from shoal.vocabulary.errors import NoFigure, plural, quoted
+from shoal.vocabulary.errors import NoFigure, quoted
 from shoal.vocabulary.facts import OfRelease
 
 NO_LAWS: Mapping[str, Laws] = MappingProxyType({})
@@ -45,9 +42,7 @@ class OverTables:
 
 
 def judged_over_tables(
-    models: Sequence[UnitModel | Gate],
-    stages: Sequence[tuple[Joined, Mapping[str, Laws]]],
-    before: Joined | None = None,
+    models: Sequence[UnitModel], stages: Sequence[tuple[Joined, Mapping[str, Laws]]]
 ) -> list[OverTables]:
     """Verdicts on requirements over persons.
 
@@ -55,44 +50,9 @@ def judged_over_tables(
     ----------
     stages
         The tables as written, and as each fills itself in, with the laws of the original.
-    before
-        The tables that came in; None where they are not at hand.
     """
     filled = [stage for joined, laws in stages for stage in joined.stages(laws)]
-    return [
-        _matching(model, before, stages[0][0]) if isinstance(model, Gate) else _over(model, filled) for model in models
-    ]
-
-
-def _matching(gate: Gate, before: Joined | None, released: Joined) -> OverTables:
-    """The verdict on a bound on exact matches of persons."""
-    finding = matches_of_persons(gate.measure, before, released)
-    return OverTables(verdict=gate.verdict_of(finding), failing=_nobody(released))
-
-
-def matches_of_persons(measure: Measure, before: Joined | None, released: Joined) -> Finding:
-    """A measure of exact matches, taken on persons: two are the same if all cells of all of their rows are."""
-    of_persons = f"{measure.title}, of persons in {quoted(released.links.keys)}"
-    if before is None:
-        return replace(measure.without(NO_ORIGINAL), title=of_persons)
-    x, y = common_profiles(before, released, measure.roles)
-    finding = measure.finding_on(TablePair.of(_persons(x), _persons(y)), np.random.default_rng(0))
-    alone = np.bincount(x, minlength=int(y.max(initial=-1)) + 1) == 1
-    shown = len(np.unique(y[alone[y]]))
-    sentence = (
-        f"Of {plural(int(alone.sum()), 'person')} whom nobody else resembles in all cells of all rows, {shown:,} "
-        f"{'stands' if shown == 1 else 'stand'} in the release with the same rows."
-    )
-    return replace(finding, title=of_persons, sentence=sentence, facts={}, record_risk=None, by_record={})
-
-
-def _persons(profiles: Longs) -> Records:
-    """A record for each person, with the number of its profile."""
-    categories = tuple(range(int(profiles.max(initial=-1)) + 1))
-    column = Variable(
-        name="profile", role="quasi-identifier", level="nominal", values=ints(profiles), categories=categories
-    )
-    return Records(variables=(column,), rows=np.arange(len(profiles)))
+    return [_over(model, filled) for model in models]
 
 
 def _over(model: UnitModel, stages: Sequence[Joined]) -> OverTables:

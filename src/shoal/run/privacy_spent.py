@@ -122,7 +122,7 @@ def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
                 f"{step.name} makes records that are nobody's, and {plan.steps[1].name} would take them for those of "
                 f"the table. Let it be the only step, and protect its release further by a plan of its own."
             )
-        if plan.constraints:
+        if plan.edit_rules.rules:
             raise PlanError(
                 f"{step.name}: whether the records keep the plan's rules is looked at before, and nobody accounts for "
                 f"what that tells. Take the constraints out."

@@ -5,7 +5,6 @@ one row may have an order of their own, by one column, or by two that say where 
 none begins before the one before it has ended.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +15,6 @@ import numpy as np
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.table.links import Keys, Links, chain, root_of
 from shoal.vocabulary.errors import quoted
-
-RULE = re.compile(r"\s*([^\W_][\w-]*)\.(\S.*?)\s*<=\s*([^\W_][\w-]*)\.(\S.*?)\s*")
 
 
 class Cell(NamedTuple):
@@ -38,12 +35,6 @@ class Rule(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.low} <= {self.high}"
-
-
-def rule(text: object) -> Rule | None:
-    """The rule that a text says; None if it says none."""
-    match = RULE.fullmatch(text) if isinstance(text, str) else None
-    return None if match is None else Rule(low=Cell(match[1], match[2]), high=Cell(match[3], match[4]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

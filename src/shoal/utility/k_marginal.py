@@ -50,6 +50,7 @@ class KMarginal(UtilityMeasure):
     unchanged = 1000.0
     limits = (0.0, 1000.0)
     better = "higher"
+    over_tables = "joins"
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     order: Annotated[int, Ge(1), Le(4)] = 2

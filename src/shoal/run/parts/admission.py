@@ -82,6 +82,8 @@ def _instead(kind: str, *scales: Scales) -> str:
 
 
 def _requirements(plan: Plan) -> Iterator[str]:
+    if plan.edit_rules.of_persons:
+        yield "Rules over several records of a person (constraints) are judged only on a whole table. Leave them out."
     for model in plan.requirements:
         if isinstance(model, Gate):
             name = model.method_name
@@ -96,7 +98,7 @@ def _requirements(plan: Plan) -> Iterator[str]:
 
 
 def _sections(plan: Plan) -> Iterator[str]:
-    if plan.constraints:
+    if plan.edit_rules.rules:
         yield "Edit rules (constraints) are restored only in a whole table. Leave them out."
     if plan.output.copies != 1:
         yield "Several copies are made only of a whole table. Set output: {copies: 1}."

@@ -1,0 +1,162 @@
+"""The sections of a plan that hold for several linked tables at once: steps, requirements, measures, settings."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shoal.judges.base import Measure
+from shoal.mask.profiles import Profiles
+from shoal.plan.context import CONTEXTS, COPIES
+from shoal.plan.named import read_method, read_requirement, read_step
+from shoal.plan.synthesis import NO_CLASSES
+from shoal.privacy.base import PrivacyModel
+from shoal.privacy.gate import Gate
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.of_units import UnitModel
+from shoal.table.schema import UNITS
+from shoal.vocabulary.errors import InputError, Mistake, PlanError, unknown
+from shoal.vocabulary.registry import registered
+
+KINDS = ("risk", "utility")
+"""Kinds of measures."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverTables:
+    """What a plan says of all tables together; parameters as for `shoal.plan.linked.LinkedPlan`."""
+
+    steps: tuple[Profiles, ...]
+    requirements: tuple[UnitModel, ...]
+    bounds: tuple[Gate, ...]
+    measures: tuple[Measure, ...]
+
+
+def read_over_tables(sections: Mapping[str, Any], *, made_up: bool) -> OverTables:
+    """The sections. Raises PlanError naming the place of a mistake.
+
+    `made_up`: the persons are made up, so that none hides among others.
+    """
+    steps = tuple(_steps(sections))
+    required = tuple(_requirements(sections, made_up=made_up))
+    return OverTables(
+        steps=steps,
+        requirements=tuple(model for model in required if isinstance(model, UnitModel)),
+        bounds=tuple(model for model in required if isinstance(model, Gate)),
+        measures=tuple(_measures(sections)),
+    )
+
+
+def mistaken_settings(sections: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Mistakes of single values, and of sections that do not go together."""
+    share, released, output = (sections.get(name) for name in ("suppress_persons", "release_keys", "output"))
+    if share is not None and (isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1):
+        yield ("suppress_persons",), f"suppress_persons must be a share of the persons, from 0 to 1; got {share!r}."
+    if not isinstance(released, (bool, type(None))):
+        yield ("release_keys",), f"release_keys must be true or false; got {released!r}."
+    if isinstance(output, Mapping) and output.get("copies", 1) != 1:
+        yield ("output", "copies"), "output: copies must be 1 for several tables. Run the plan again with another seed."
+    if isinstance(output, Mapping) and output.get("shuffle") is False and released is False:
+        yield (
+            ("output", "shuffle"),
+            "output: shuffle must be true where no key is released, or the order of the rows links the tables.",
+        )
+    if sections.get("synthesis") is not None and share:
+        yield ("suppress_persons",), "suppress_persons is for persons who are released; none is. Leave it out."
+    if sections.get("synthesis") is not None and sections.get("steps"):
+        yield ("steps",), "steps over all tables make persons alike who are released; none is. Leave them out."
+
+
+def measures_over_tables() -> list[str]:
+    """Names of the measures that mean something over several tables."""
+    return [entry.name for kind in KINDS for entry in registered(kind) if entry.cls.over_tables is not None]
+
+
+def _check(measure: Measure) -> None:
+    """Refuse a measure that means nothing over several tables, or has a parameter that means nothing there."""
+    if measure.over_tables is None:
+        *names, last = measures_over_tables()
+        raise PlanError(
+            f"{measure.method_name} is measured table by table, for it compares single records. State it below a "
+            f"table; over all tables there are {', '.join(names)} and {last}."
+        )
+    if measure.over_tables == "profiles" and measure != type(measure)():
+        raise PlanError(f"{measure.method_name} over all tables takes no columns and no missing. Leave them out.")
+
+
+def _listed(sections: Mapping[str, Any], section: str) -> Iterator[tuple[int, Any]]:
+    listed = sections.get(section) or ()
+    if not isinstance(listed, (list, tuple)):
+        raise _mistake((section,), f"the section '{section}' must be a list.")
+    return enumerate(listed)
+
+
+def _steps(sections: Mapping[str, Any]) -> Iterator[Profiles]:
+    for number, item in _listed(sections, "steps"):
+        try:
+            step = read_step(item, None)
+        except InputError as error:
+            raise _mistake(("steps", number), f"steps {number + 1}: {error}") from None
+        if not isinstance(step.method, Profiles):
+            sentence = f"{step.name} works table by table. State it below a table; over all tables there is profiles."
+            raise _mistake(("steps", number), f"steps {number + 1}: {sentence}")
+        if step.columns:
+            sentence = "profiles over all tables takes no columns, for it makes all quasi-identifiers alike."
+            raise _mistake(("steps", number), f"steps {number + 1}: {sentence} Leave them out.")
+        yield step.method
+
+
+def _requirements(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[UnitModel | Gate]:
+    context, named = sections.get("for"), set()
+    if context is not None and context not in list(CONTEXTS):
+        raise _mistake(("for",), unknown("value of for", str(context), list(CONTEXTS)))
+    for number, item in _listed(sections, "requirements"):
+        try:
+            model = _of_persons(read_requirement(item))
+            if made_up and isinstance(model, UnitModel):
+                raise PlanError(NO_CLASSES.format(model.method_name))
+        except InputError as error:
+            raise _mistake(("requirements", number), f"requirements {number + 1}: {error}") from None
+        named.add(model.method_name)
+        yield model
+    if context is not None and made_up and COPIES["risk"] not in named:
+        yield _of_persons(read_requirement(COPIES))
+    elif context is not None and not made_up and "k-anonymity" not in named:
+        yield KAnonymity(k=CONTEXTS[context].k, unit="person")
+
+
+def _measures(sections: Mapping[str, Any]) -> Iterator[Measure]:
+    for number, item in _listed(sections, "measures"):
+        try:
+            measure: Measure = read_method(item, KINDS)
+            _check(measure)
+        except InputError as error:
+            raise _mistake(("measures", number), f"measures {number + 1}: {error}") from None
+        yield measure
+
+
+def _mistake(place: tuple[str | int, ...], sentence: str) -> PlanError:
+    return PlanError(sentence, [(place, sentence)])
+
+
+def _of_persons(model: PrivacyModel) -> UnitModel | Gate:
+    """The requirement on persons over several tables, or bound on a figure. Raises PlanError if it is none."""
+    if isinstance(model, Gate):
+        _check(model.measure)
+        return model
+    if not isinstance(model, UnitModel) or model.unit not in (None, *UNITS):
+        raise PlanError(
+            f"{model.method_name} is judged table by table. State it below a table; over "
+            f"persons in all tables there are k-anonymity, l-diversity, t-closeness and average-risk."
+        )
+    if sentence := _too_special(model):
+        raise PlanError(sentence)
+    return replace(model, unit=model.unit or "person")
+
+
+def _too_special(model: UnitModel) -> str:
+    """The parameters that a requirement has on one table alone, in a sentence; empty if there are none."""
+    if getattr(model, "columns", None) is not None or getattr(model, "missing", "equal") != "equal":
+        return f"{model.method_name} over all tables takes no columns and no missing. Leave them out."
+    if model.knows_profiles and model.knowing != "all records" and not isinstance(model, KAnonymity):
+        return f"{model.method_name} over all tables knows one record or all records. Say which."
+    return ""

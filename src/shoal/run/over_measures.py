@@ -1,0 +1,114 @@
+"""Measures over linked tables: taken on what an intruder, or a user, gets who joins them.
+
+Measures of exact matches compare persons: two are the same if all cells of all of their rows are.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from shoal.judges.base import Measure
+from shoal.judges.closure import Closure
+from shoal.judges.evidence import Finding, Verdict
+from shoal.judges.joined import Joined, common_profiles
+from shoal.judges.table_pair import NO_ORIGINAL, TablePair
+from shoal.kernels.arrays import Longs, ints
+from shoal.kernels.draws import keyed_generator
+from shoal.privacy.gate import Gate
+from shoal.run.judging import MEASURES
+from shoal.table.laws import Laws
+from shoal.table.links import below
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import plural, quoted
+
+NOT_JOINED = "No released table, joined with all above it, has the columns that it is taken on."
+
+
+def measured_over_tables(
+    measures: Sequence[Measure], released: Joined, original: Joined | None, entropy: int
+) -> list[Finding]:
+    """Figures of measures over linked tables, each with random numbers of its own."""
+    return [
+        _finding(measure, released, original, keyed_generator(entropy, MEASURES, number))
+        for number, measure in enumerate(measures)
+    ]
+
+
+def bounded_over_tables(
+    bounds: Sequence[Gate], stages: Sequence[tuple[Joined, Mapping[str, Laws]]], original: Joined | None
+) -> list[Verdict]:
+    """Verdicts on bounds over linked tables: of risks, on the stage on which they fail, if they do.
+
+    `stages`: as for `judged_over_tables`.
+    """
+    verdicts = []
+    for gate in bounds:
+        filled = [stage for joined, laws in stages for stage in joined.stages(laws)]
+        some = filled if gate.measure.method_kind == "risk" else filled[:1]
+        judged = [gate.verdict_of(_finding(gate.measure, stage, original, np.random.default_rng(0))) for stage in some]
+        failed = [verdict for verdict in judged if not verdict.holds]
+        verdicts.append(failed[0] if failed else judged[0])
+    return verdicts
+
+
+def _finding(measure: Measure, released: Joined, original: Joined | None, rng: np.random.Generator) -> Finding:
+    """The figure over all tables: of several joins, the worst."""
+    if measure.over_tables == "profiles":
+        findings = [_matches(measure, released, original, rng)]
+    else:
+        findings = [measure.finding_on(pair, rng) for pair in _pairs(measure, released, original)]
+    figures = [finding for finding in findings if finding.value is not None]
+    if figures:
+        worst = max if measure.better == "lower" else min
+        finding = worst(figures, key=lambda figure: figure.value or 0.0)
+    else:
+        finding = findings[0] if findings else measure.without(NOT_JOINED)
+    over = f"{finding.title}, over {quoted(released.links.keys)}"
+    return replace(finding, title=over, record_risk=None, by_record={}, clipped=None, influence=None)
+
+
+def _matches(measure: Measure, released: Joined, original: Joined | None, rng: np.random.Generator) -> Finding:
+    """A measure of exact matches, taken on persons with all of their rows."""
+    of_persons = f"{measure.title}, of persons"
+    if original is None:
+        return replace(measure.without(NO_ORIGINAL), title=of_persons)
+    x, y = common_profiles(original, released, measure.roles)
+    finding = measure.finding_on(TablePair.of(_persons(x), _persons(y)), rng)
+    alone = np.bincount(x, minlength=int(y.max(initial=-1)) + 1) == 1
+    shown = len(np.unique(y[alone[y]]))
+    sentence = (
+        f"Of {plural(int(alone.sum()), 'person')} whom nobody else resembles in all cells of all rows, {shown:,} "
+        f"{'stands' if shown == 1 else 'stand'} in the release with the same rows."
+    )
+    return replace(finding, title=of_persons, sentence=sentence, facts={})
+
+
+def _persons(profiles: Longs) -> Records:
+    """A record for each person, with the number of its profile."""
+    categories = tuple(range(int(profiles.max(initial=-1)) + 1))
+    column = Variable(
+        name="profile", role="quasi-identifier", level="nominal", values=ints(profiles), categories=categories
+    )
+    return Records(variables=(column,), rows=np.arange(len(profiles)))
+
+
+def _pairs(measure: Measure, released: Joined, original: Joined | None) -> Iterator[TablePair]:
+    if measure.over_tables == "persons":
+        yield _pair(None, released.of_branches())
+        return
+    columns = getattr(measure, "columns", None) or ()
+    for name, records in released.joins.items():
+        lowest = not below(released.links.keys, name)
+        if (lowest and not columns) or (columns and set(columns) <= set(records.names()) and _first(columns, name)):
+            yield _pair(None if original is None else original.joins[name], records)
+
+
+def _first(columns: Sequence[str], name: str) -> bool:
+    """True if a table is the lowest of which some columns are."""
+    return any(column.startswith(f"{name}.") for column in columns)
+
+
+def _pair(original: Records | None, released: Records) -> TablePair:
+    return TablePair.of(original, released, known=Closure(records=released, filled={}))
