@@ -53,6 +53,11 @@ class Story:
         field.fill(value)
         field.press("Tab")
 
+    def tried(self) -> None:
+        """Wait until the methods that are offered were tried on some records."""
+        self.page.wait_for_selector("text=Trying each method", state="detached")
+        self.page.evaluate("document.querySelector('.offers').scrollIntoView({block: 'center'})")
+
     def accept(self) -> None:
         """Run the plan until it is proved, answering for each column by which it stops."""
         self.page.click(".top >> text=Run")
@@ -101,13 +106,14 @@ def survey(browser: Any, folder: Path) -> None:
     with story(browser, "survey", "survey.sav", folder=folder) as screen:
         screen.page.wait_for_selector(".exposure .big")
         screen.picture()
-        screen.role("other", "los")
-        screen.role("confidential", "charge", "payer")
+        screen.role("other", "los", "charge")
+        screen.role("confidential", "payer")
         screen.page.wait_for_timeout(800)
         screen.picture()
         screen.go("Steps")
         screen.page.click("text=Add a step")
         screen.page.click("text=Make values coarser")
+        screen.tried()
         screen.picture()
         screen.accept()
         screen.picture()
@@ -147,6 +153,7 @@ def hospital(browser: Any, folder: Path) -> None:
         page.wait_for_selector("text=No step yet")
         page.click("text=Add a step")
         page.click("text=Make a synthetic table")
+        screen.tried()
         screen.picture()
         page.click("[aria-label='Add The whole table as one group']")
         card = page.locator("section:has(> h2:text-is('Steps')) .card").first

@@ -5,7 +5,10 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import polars as pl
@@ -127,3 +130,21 @@ def test_a_plan_that_works_in_parts_is_refused_for_they_would_lie_on_the_disk() 
     result, was_released = Holding().protect(text.replace("false", "true"), ".", 1, "t.csv", lambda stage, _: None)
     assert was_released
     assert result["records"] == 4
+
+
+def test_a_studio_that_is_ended_in_the_midst_of_an_answer_ends_quietly(tmp_path: Path) -> None:
+    with running(tmp_path) as studio:
+        studio.enter()
+        studio.act("example")
+        studio.idle()
+        asking = Thread(target=lambda: suppressed(studio), daemon=True)
+        asking.start()
+        time.sleep(0.5)
+        assert asking.is_alive()  # methods are still tried on the records
+    asking.join(LONGEST)
+    assert "Traceback" not in studio.log.read_text() and "ERROR" not in studio.log.read_text()
+
+
+def suppressed(studio: Running) -> None:
+    with suppress(OSError, HTTPException, ValueError):  # it is cut off
+        studio.ask("beginnings", {})

@@ -56,7 +56,7 @@ async def run(file: str | None, port: int, *, browser: bool, say: Callable[[str]
             config = uvicorn.Config(
                 Guard(application(studio, keys), port, keys),
                 access_log=False,
-                log_level=logging.ERROR,
+                log_level=logging.CRITICAL,  # the page is told of errors; what is cut off by the end is none
                 timeout_keep_alive=LONGEST_IDLE,
                 timeout_graceful_shutdown=1,
                 limit_concurrency=MOST_AT_ONCE,
