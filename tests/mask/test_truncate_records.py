@@ -125,7 +125,11 @@ def test_common_records_leave_fewer_alone_than_records_by_chance() -> None:
                 "stays": {
                     "key": "stay",
                     "parent": "patients",
-                    "columns": {"admission": "quasi-identifier", "discharge": "identifier", "diagnosis": "confidential"},
+                    "columns": {
+                        "admission": "quasi-identifier",
+                        "discharge": "identifier",
+                        "diagnosis": "confidential",
+                    },
                     "steps": [
                         {"mask": "recode", "columns": ["admission"], "period": "quarter"},
                         {"mask": "truncate-records", "most": 1, "keep": keep},
