@@ -140,7 +140,7 @@ def test_an_epsilon_that_hides_whether_somebody_is_in_the_table_is_spent_on_ever
     before = History().after(entry({1: 0, 2: 0}, epsilon=whole)).after(entry({2: 0, 3: 0}, epsilon=own))
     assert before.on_everybody == {"pay": 1.0, "*": 1.0}
     assert before.spent["pay"].tolist() == [0.0, 0.5, 0.5]
-    for persons, figure in (({1: 0}, 1.5), ({2: 0}, 2.0), ({9: 0}, 1.5)):  # noise on cells is spent on those who have it
+    for persons, figure in (({1: 0}, 1.5), ({2: 0}, 2.0), ({9: 0}, 1.5)):  # noise on cells: who has them
         assert _budget(before, entry(persons, epsilon=own), "pay", 2.0).achieved == figure
     for persons in ({1: 0}, {2: 0}, {9: 0}, {}):  # on everybody: those of the table make no difference
         verdict = _budget(before, entry(persons, epsilon=whole), "*", 2.0)

@@ -105,7 +105,7 @@ def _at(places: Longs, values: Floats, n: int) -> Floats:
 
 
 def epsilon_by_column(entry: Entry, *, everybody: bool) -> dict[str, float]:
-    """The epsilon that a release spends on each column, and on all together: of each of its persons, or of everybody."""
+    """The epsilon that a release spends by column, and on all: on each of its persons, or on everybody."""
     spent: dict[str, float] = {}
     for loss in (each for each in entry.about["epsilon"] if each.get("everybody", False) == everybody):
         for name in (*loss["columns"], ALL_COLUMNS):

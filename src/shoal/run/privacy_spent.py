@@ -161,8 +161,8 @@ def _check_hierarchy(plan: Plan, step: Step, name: str) -> None:
         return
     if step.makes_records:
         raise PlanError(
-            f"{step.name}: the hierarchy of '{name}' is made of the values that the table has, and so tells of them; its "
-            f"categories are those of the domain. Take the hierarchy out."
+            f"{step.name}: the hierarchy of '{name}' is made of the values that the table has, and so tells of them. "
+            f"Take it out: the column's categories are those of the domain."
         )
     form, _ = form_of(hierarchy)
     if form not in OF_FIXED_HEIGHT or step.method.loss != "precision":

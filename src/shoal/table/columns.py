@@ -122,7 +122,7 @@ def _of_type(categories: Sequence[Any], dtype: Any) -> bool:
         return all(isinstance(category, str) for category in categories)
     if dtype == nw.Boolean:
         return all(type(category) is bool for category in categories)
-    if not (dtype.is_integer() or dtype.is_float()) or not all(type(category) in (int, float) for category in categories):
+    if not dtype.is_numeric() or dtype == nw.Decimal or any(type(c) not in (int, float) for c in categories):
         return False
     values = np.array(categories, dtype=np.float64)
     return bool(dtype.is_float() or ((values == np.floor(values)).all() and _fits(values, dtype)))
