@@ -8,7 +8,7 @@ import pytest
 
 from shoal.ledger.entry import Entry, by_person
 from shoal.ledger.hold_back import changes_to_hold_back
-from shoal.ledger.proof import History, holdings, newly_small
+from shoal.ledger.proof import History, _budget, holdings, newly_small
 from shoal.ledger.store import Row
 
 NOBODY: dict[int, int] = {}
@@ -132,3 +132,19 @@ def test_epsilons_add_up_by_person_and_column() -> None:
     assert known.spent["pay"].tolist() == [1.5, 2.5, 1.0]
     assert known.spent["rent"].tolist() == [0.5, 0.5, 0.0]
     assert known.spent["*"].tolist() == [1.5, 2.5, 1.0]
+
+
+def test_an_epsilon_that_hides_whether_somebody_is_in_the_table_is_spent_on_everybody() -> None:
+    whole = [{"columns": ["pay"], "epsilon": 1.0, "everybody": True}]
+    own = [{"columns": ["pay"], "epsilon": 0.5}]
+    before = History().after(entry({1: 0, 2: 0}, epsilon=whole)).after(entry({2: 0, 3: 0}, epsilon=own))
+    assert before.on_everybody == {"pay": 1.0, "*": 1.0}
+    assert before.spent["pay"].tolist() == [0.0, 0.5, 0.5]
+    for persons, figure in (({1: 0}, 1.5), ({2: 0}, 2.0), ({9: 0}, 1.5)):  # noise on cells: who has them
+        assert _budget(before, entry(persons, epsilon=own), "pay", 2.0).achieved == figure
+    for persons in ({1: 0}, {2: 0}, {9: 0}, {}):  # on everybody: those of the table make no difference
+        verdict = _budget(before, entry(persons, epsilon=whole), "*", 2.0)
+        assert (verdict.holds, verdict.achieved, verdict.facts["persons under it"].private()) == (False, 2.5, 2)
+        assert "0.5 is left for 2 persons" in verdict.sentence
+        assert "left for everybody;" in _budget(before, entry(persons, epsilon=whole), "*", 1.8).sentence
+        assert _budget(before, entry(persons, epsilon=whole), "*", 2.5).holds

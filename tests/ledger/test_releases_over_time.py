@@ -211,6 +211,23 @@ def test_epsilon_is_refused_with_what_is_left(tmp_path: Path, months: list[pl.Da
         shoal.protect(months[1], plan, tmp_path / "2", seed=1, ledger=tmp_path / "l", unproved=True)
 
 
+def test_a_sample_spends_epsilon_on_those_not_drawn_too(tmp_path: Path) -> None:
+    """The next release is refused alike whoever was drawn, and whether or not the tables have a person in common."""
+    plan = {
+        "columns": {
+            "person": "identifier",
+            "sex": {"role": "quasi-identifier", "hierarchy": {"nested": {"any": ["f", "m"]}}},
+        },
+        "steps": [{"mask": "safepub", "epsilon": 1.0, "delta": 1e-3}],
+        "ledger": {"key": "person", "epsilon": {"*": 1.5}},
+    }
+    tables = [pl.DataFrame({"person": range(first, first + 400), "sex": ["f", "m"] * 200}) for first in (0, 1000)]
+    shoal.protect(tables[0], plan, tmp_path / "1", seed=1, ledger=tmp_path / "l")
+    for table in tables:
+        with pytest.raises(Refused, match=r"0\.5 is left for everybody; this release would spend 1\."):
+            shoal.protect(table, plan, tmp_path / "2", seed=2, ledger=tmp_path / "l")
+
+
 def of_classes(*pays: Sequence[int]) -> pl.DataFrame:
     """Two persons a class, with their pays."""
     return pl.DataFrame(

@@ -346,7 +346,7 @@ def test_the_public_folder_says_what_was_spent_and_the_private_one_what_was_meas
     assert "pairs measured" in (tmp_path / "out" / "private" / "record.json").read_text()
 
 
-def test_a_ledger_charges_everybody_who_was_counted(tmp_path):
+def test_a_ledger_charges_everybody(tmp_path):
     frame = people(60).with_columns(name=pl.Series([f"P{i}" for i in range(60)]))
     sections = {
         "columns": {**ROLES, "name": "identifier"},
@@ -355,8 +355,9 @@ def test_a_ledger_charges_everybody_who_was_counted(tmp_path):
     }
     file = tmp_path / "ledger.sqlite"
     shoal.protect(frame, sections, tmp_path / "a", seed=1, ledger=file)
-    with pytest.raises(shoal.Refused, match=r"0\.5 is left for 60 persons"):
-        shoal.protect(frame, sections, tmp_path / "b", seed=2, ledger=file)
+    for others in (frame, frame.with_columns(pl.col("name") + " of elsewhere")):  # what is left tells of nobody
+        with pytest.raises(shoal.Refused, match=r"0\.5 is left for everybody"):
+            shoal.protect(others, sections, tmp_path / "b", seed=2, ledger=file)
     with pytest.raises(PlanError, match="Leave m out"):
         shoal.protect(frame, {**sections, "ledger": {"key": "name", "m": 2}}, tmp_path / "c", ledger=tmp_path / "new")
 

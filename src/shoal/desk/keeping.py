@@ -222,7 +222,8 @@ class Keeping:
         return np.array([left[row] is not None for row in records.rows.tolist()], dtype=bool)
 
     def _about(self, done: Outcome, names: tuple[str, ...]) -> Mapping[str, Any]:
-        spent = [loss for account in done.accounts for loss in losses(account.facts)]
+        steps = [(done.plan.steps[a.place].method, a.facts) for a in done.accounts if a.place is not None]
+        spent = [(loss, getattr(method, "whole_records", False)) for method, facts in steps for loss in losses(facts)]
         about: Mapping[str, Any] = as_json(
             {
                 "audience": self.plan.about.audience,
@@ -231,7 +232,10 @@ class Keeping:
                 "quasi-identifiers": list(names),
                 "columns": {v.name: v.role for v in done.released.variables},
                 "records": len(done.released),
-                "epsilon": [{"columns": list(loss.columns), "epsilon": loss.epsilon} for loss in spent],
+                "epsilon": [
+                    {"columns": list(loss.columns), "epsilon": loss.epsilon, "everybody": whole}  # in the table or not
+                    for loss, whole in spent
+                ],
                 "m": self.rules.m,
                 "levels": {str(a.place): a.facts["levels"].private() for a in done.accounts if "levels" in a.facts},
             }

@@ -23,7 +23,7 @@ from shoal.release.unchanged import nearly_unchanged, unchanged
 from shoal.run.carry_out import Outcome, carry_out
 from shoal.run.judging import taken_by
 from shoal.run.parts.in_blocks import Runs
-from shoal.run.privacy_spent import makes_records, private_steps
+from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
 from shoal.table.microdata import Microdata
 from shoal.table.step_result import StepAccount
@@ -129,8 +129,6 @@ def refuse_unanswered(done: Outcome, table: Any, further: tuple[PrivacyModel, ..
 
     `further`: requirements on the table in addition to those of its plan.
     """
-    if makes_records(done.plan):  # what chance left as it was is not theirs, and to look at it would not be paid for
-        return
     if done.pair.place is None:
         return  # all records are made up, and no cell is a version of one person's
     tables = done.before, done.released, done.pair.place

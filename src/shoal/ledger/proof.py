@@ -17,6 +17,8 @@ different, and a person who stays is always in a class with the same set of valu
 
 Persons who were in a class under k before the release and are in one of the same size after it are not counted against
 it: it tells nothing more about them. Epsilons of a person add up over releases, by column (sequential composition).
+Where an epsilon hides whether a person is in the table at all, it is spent on everybody, in the table or not: to charge
+those alone whose record was counted, or drawn, would let what is left say who they were.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,12 +52,15 @@ class History:
     sequences
         Shape (n,); the same number for persons with the same sequence of classes.
     spent
-        By column, and by `*` for all together, shape (n,); the epsilon spent on each person.
+        By column, and by `*` for all together, shape (n,); the epsilon spent on each person alone.
+    on_everybody
+        By column, and by `*`; the epsilon spent on everybody, beside `spent`.
     """
 
     persons: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     sequences: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     spent: Mapping[str, Floats] = field(default_factory=dict)
+    on_everybody: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -85,9 +90,12 @@ class History:
         now[new] = entry.groups
         sequences = classes([before, now], len(persons))[0]
         spent = {name: _at(own, epsilon, len(persons)) for name, epsilon in self.spent.items()}
-        for name, epsilon in epsilon_by_column(entry).items():
+        for name, epsilon in epsilon_by_column(entry, everybody=False).items():
             spent.setdefault(name, np.zeros(len(persons)))[new] += epsilon
-        return History(persons=persons, sequences=sequences, spent=spent)
+        on_everybody = dict(self.on_everybody)
+        for name, epsilon in epsilon_by_column(entry, everybody=True).items():
+            on_everybody[name] = on_everybody.get(name, 0.0) + epsilon
+        return History(persons=persons, sequences=sequences, spent=spent, on_everybody=on_everybody)
 
 
 def _at(places: Longs, values: Floats, n: int) -> Floats:
@@ -96,10 +104,10 @@ def _at(places: Longs, values: Floats, n: int) -> Floats:
     return spread
 
 
-def epsilon_by_column(entry: Entry) -> dict[str, float]:
-    """The epsilon that a release spends on each column of a person, and on all together."""
+def epsilon_by_column(entry: Entry, *, everybody: bool) -> dict[str, float]:
+    """The epsilon that a release spends by column, and on all: on each of its persons, or on everybody."""
     spent: dict[str, float] = {}
-    for loss in entry.about["epsilon"]:
+    for loss in (each for each in entry.about["epsilon"] if each.get("everybody", False) == everybody):
         for name in (*loss["columns"], ALL_COLUMNS):
             spent[name] = spent.get(name, 0.0) + loss["epsilon"]
     return spent
@@ -222,23 +230,26 @@ def _m_invariance(earlier: Sequence[tuple[Row, Entry]], entry: Entry, m: int, fa
 
 def _budget(before: History, entry: Entry, name: str, most: float) -> Verdict:
     column = "all columns" if name == ALL_COLUMNS else f"'{name}'"
-    places, known = before.at(entry.persons)
-    spent = np.zeros(len(entry.persons))
-    if name in before.spent:
-        spent[known] = before.spent[name][places[known]]
-    more = epsilon_by_column(entry).get(name, 0.0)
-    highest = float(spent.max(initial=0.0))
-    over = int((spent + more > most).sum()) if more else 0
+    on_all = epsilon_by_column(entry, everybody=True).get(name, 0.0)
+    more = on_all + epsilon_by_column(entry, everybody=False).get(name, 0.0)
+    shared = before.on_everybody.get(name, 0.0)
+    spent = before.spent.get(name, np.zeros(len(before.persons)))
+    if not on_all:
+        places, known = before.at(entry.persons)
+        spent, earlier = np.zeros(len(entry.persons)), spent
+        spent[known] = earlier[places[known]]
+    highest = float(spent.max(initial=0.0)) + shared
+    over = int((spent + shared + more > most).sum()) if more else 0
+    of_all = on_all > 0 and shared + more > most
     left = max(most - highest, 0.0)
     sentence = (
-        f"Of an epsilon of {most:g} for {column}, {left:g} is left for {plural(over, 'person')}; this release would "
-        f"spend {more:g}."
-        if over
+        f"Of an epsilon of {most:g} for {column}, {left:g} is left for "
+        f"{'everybody' if of_all else plural(over, 'person')}; this release would spend {more:g}."
+        if over or of_all
         else f"Of an epsilon of {most:g} for {column}, {max(left - more, 0.0):g} is left to each person at least."
     )
-    facts: Facts = {}
     return _verdict(
-        f"epsilon of {column} over releases", most, highest + more, sentence, facts, holds=not over, count=over
+        f"epsilon of {column} over releases", most, highest + more, sentence, {}, holds=not (over or of_all), count=over
     )
 
 

@@ -1,7 +1,6 @@
 """Differential privacy by a table made anew from noisy marginals (McKenna et al. 2022)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
@@ -104,8 +103,6 @@ class PrivateMarginals(Mask):
             raise ParameterError("private-marginals needs at least two columns.")
         if self.by is not None and self.by not in columns:
             raise ParameterError(f"private-marginals: by must be one of the step's columns; '{self.by}' is not.")
-        if not len(records):
-            return StepResult(records=records)
         domains = [Domain.of(records[name], self.domain) for name in columns]
         shape = tuple(domain.size for domain in domains)
         rho = rho_of(Fraction(self.epsilon), Decimal(self.delta))
@@ -168,7 +165,9 @@ class PrivateMarginals(Mask):
         return possible
 
     def _new(self, records: Records, made: Sequence[Variable], total: int) -> Records:
-        """Records of the new columns; they stand in the places of the table's, over and over where they are more."""
-        base = records.without(variable.name for variable in made).take(np.arange(total) % len(records))
+        """Records of the new columns, numbered after the table's, so that none stands in the place of anybody's."""
         new = {variable.name: variable for variable in made}
-        return replace(base, variables=tuple(new.get(name) or base[name] for name in records.names()))
+        first = int(records.rows.max(initial=-1)) + 1
+        return Records(
+            variables=tuple(new[name] for name in records.names() if name in new), rows=np.arange(first, first + total)
+        )

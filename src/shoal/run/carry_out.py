@@ -42,7 +42,7 @@ from shoal.run.one_step import (
 )
 from shoal.run.parts.admission import needed_at_once
 from shoal.run.parts.in_blocks import Runs, formed_in_blocks
-from shoal.run.privacy_spent import check_accounted, spent
+from shoal.run.privacy_spent import check_accounted, makes_records, spent
 from shoal.table.files.table import Table
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.microdata import Microdata
@@ -207,7 +207,7 @@ class Stepped:
             course = replace(course, records=numbered(course.records))
         if not course.records.variables:
             raise DataError("No column is released, for all are identifiers. Give one another role.")
-        rebuilt = self.original.rebuild(course.records).without_metadata()
+        rebuilt = self.original.rebuild(course.records, blind=makes_records(plan)).without_metadata()
         rebuilt = rebuilt.with_whole_numbers(fractional) if self.typed else rebuilt
         keys = {v.name: Column(role=v.role) for v in course.records.variables if v.name not in plan.schema.columns}
         schema = Schema.model_construct(root=_in_order(plan.schema, course.records, rebuilt).columns | keys)

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Sequence
 
 from shoal.plan import Plan
 from shoal.plan.steps import Step
+from shoal.privacy.of_units import UnitModel
 from shoal.table.hierarchy_forms import form_of, of_values
+from shoal.table.schema import UNITS
 from shoal.vocabulary.errors import PlanError
 from shoal.vocabulary.facts import Facts, Figure, losses
 
@@ -136,6 +138,20 @@ def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
             )
         for name in columns:
             _check_hierarchy(plan, step, name)
+        _check_units(plan, step)
+
+
+def _check_units(plan: Plan, step: Step) -> None:
+    """Refuse requirements that count persons or households by a column that only the original has."""
+    for model in plan.requirements:
+        if not isinstance(model, UnitModel):
+            continue
+        unit = model.unit or "person"  # the default where there is such a column
+        if unit in UNITS and (hidden := sorted(plan.taken_out & set(plan.schema.names(unit)))):
+            raise PlanError(
+                f"{model.method_name} counts by '{hidden[0]}', which is not released, and whether it holds then is not "
+                f"paid for by {step.name}. Say unit: record, or take one of the two out."
+            )
 
 
 def _check_hierarchy(plan: Plan, step: Step, name: str) -> None:
@@ -143,6 +159,11 @@ def _check_hierarchy(plan: Plan, step: Step, name: str) -> None:
     hierarchy = plan.schema.columns[name].hierarchy
     if hierarchy is None or not of_values(hierarchy):
         return
+    if step.makes_records:
+        raise PlanError(
+            f"{step.name}: the hierarchy of '{name}' is made of the values that the table has, and so tells of them. "
+            f"Take it out: the column's categories are those of the domain."
+        )
     form, _ = form_of(hierarchy)
     if form not in OF_FIXED_HEIGHT or step.method.loss != "precision":
         raise PlanError(

@@ -100,7 +100,7 @@ def _categories(
         return nw.new_series(
             variable.name, [texts[code] for code in variable.values.tolist()], nw.String, backend=backend
         )
-    number = float if like.dtype.is_float() else Decimal if like.dtype == nw.Decimal else None
+    number = next((kind for is_such, kind in _numbers_of(like.dtype) if is_such), None)
     categories = [*(number(c) if number and c is not None else c for c in variable.categories), None]
     values = [categories[code] for code in variable.values.tolist()]
     if None in values and (like.dtype == nw.Boolean or like.dtype.is_integer()):
@@ -109,13 +109,23 @@ def _categories(
     return series if series.dtype == like.dtype else series.cast(like.dtype)
 
 
+def _numbers_of(dtype: Any) -> tuple[tuple[bool, type], ...]:
+    """The kinds of numbers in Python, and which of them a type has."""
+    return (dtype.is_integer(), int), (dtype.is_float(), float), (dtype == nw.Decimal, Decimal)
+
+
 def _of_type(categories: Sequence[Any], dtype: Any) -> bool:
     """True if a type holds categories, whichever of them the original has."""
+    if isinstance(dtype, nw.Enum):
+        return set(categories) <= set(dtype.categories)
     if dtype == nw.Categorical:
         return all(isinstance(category, str) for category in categories)
-    kinds: tuple[type, ...] = (bool,) if dtype == nw.Boolean else ()
-    kinds = (int,) if dtype.is_integer() else (int, float) if dtype.is_float() else kinds
-    return bool(kinds) and all(type(category) in kinds for category in categories)
+    if dtype == nw.Boolean:
+        return all(type(category) is bool for category in categories)
+    if not dtype.is_numeric() or dtype == nw.Decimal or any(type(c) not in (int, float) for c in categories):
+        return False
+    values = np.array(categories, dtype=np.float64)
+    return bool(dtype.is_float() or ((values == np.floor(values)).all() and _fits(values, dtype)))
 
 
 def _with_missing(

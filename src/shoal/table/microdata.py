@@ -153,10 +153,11 @@ class Microdata:
             digest.update(repr(variable.categories).encode())
         return digest.hexdigest()
 
-    def rebuild(self, records: Records) -> "Microdata":
+    def rebuild(self, records: Records, *, blind: bool = False) -> "Microdata":
         """A frame with the cells of the given records; unchanged columns keep their original cells.
 
         Records whose rows are beyond those of the table are nobody's; columns still have the types of this one.
+        `blind`: nothing follows from the cells of this table, not even which of its types a column keeps.
         """
         base, rows = self.frame, records.rows
         if len(rows) and rows.max() >= len(base):
@@ -165,8 +166,8 @@ class Microdata:
             base = base[rows.tolist()]
         columns = [
             base.get_column(v.name)
-            if v.name in self.encoded and _same(v, self.encoded[v.name], rows)
-            else self._decode(v, base)
+            if not blind and v.name in self.encoded and _same(v, self.encoded[v.name], rows)
+            else self._decode(v, base, blind=blind)
             for v in records.variables
         ]
         kept = [name for name in base.columns if name in records]
@@ -195,14 +196,15 @@ class Microdata:
         whole = [name for name in columns if only_whole_numbers(self.frame.get_column(name))]
         return replace(self, frame=self.frame.with_columns(*(self.frame[name].cast(nw.Int64()) for name in whole)))
 
-    def _decode(self, variable: Variable, base: nw.DataFrame[Any]) -> nw.Series[Any]:
+    def _decode(self, variable: Variable, base: nw.DataFrame[Any], *, blind: bool) -> nw.Series[Any]:
         name = variable.name
+        original = self.encoded[name].categories if not blind and name in self.encoded else ()
         return decode(
             variable,
             base.get_column(name) if name in base.columns else None,
             base.implementation,
             decimals=self.schema.columns[name].decimals if name in self.schema.columns else None,
-            labels=self.encoded[name].categories if name in self.encoded else (),
+            labels=original,
         )
 
 

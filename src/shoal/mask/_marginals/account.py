@@ -14,6 +14,7 @@ from fractions import Fraction
 from math import isqrt
 
 from shoal.mask.sampled_classes import DIGITS
+from shoal.vocabulary.errors import ParameterError
 
 PARTS = 2**20
 """Shares of rho, and the root of it that a choice is made with, are whole multiples of a part of one in this many."""
@@ -24,7 +25,8 @@ STEPS = 90
 def rho_of(epsilon: Fraction, delta: Decimal) -> Fraction:
     """The rho that (epsilon, delta) pays for, rounded down: that of the best order, up to the search for it.
 
-    At each order the formula is solved for rho, so that any order gives one that is paid for.
+    At each order the formula is solved for rho, so that any order gives one that is paid for. Raises ParameterError if
+    none is left of it.
     """
     with localcontext(prec=DIGITS):
         target = Decimal(epsilon.numerator) / epsilon.denominator
@@ -35,7 +37,12 @@ def rho_of(epsilon: Fraction, delta: Decimal) -> Fraction:
                 high = right
             else:
                 low = left
-        return Fraction(int(_rho_at((low + high) / 2, target, delta) * PARTS**2), PARTS**2)
+        rho = Fraction(int(_rho_at((low + high) / 2, target, delta) * PARTS**2), PARTS**2)
+    if rho <= 0:
+        raise ParameterError(
+            "private-marginals: epsilon is so small that it pays for no count. Raise epsilon, or delta."
+        )
+    return rho
 
 
 def _rho_at(beyond: Decimal, epsilon: Decimal, delta: Decimal) -> Decimal:
