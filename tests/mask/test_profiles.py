@@ -149,9 +149,7 @@ def test_heavy_columns_do_not_overflow() -> None:
     table = visits(2, 12, lacking=False)
     many = table.filter(pl.col("p") == 0).head(1)
     table = pl.concat([table, *[many] * 2000])
-    light, heavy = (
-        {key: {**ROLES[key], "weight": weight} for key in KEYS} for weight in (1.0, 50.0)
-    )
+    light, heavy = ({key: {**ROLES[key], "weight": weight} for key in KEYS} for weight in (1.0, 50.0))
     kept = []
     for of_keys in (light, heavy):
         records = Microdata.of(table, {**ROLES, **of_keys}).records

@@ -27,10 +27,11 @@ class Profiles(Mask):
     """Groups persons by all their records, and gives the persons of a group the same ones.
 
     Persons are grouped by what they share of their whole records: their own cells, how many rows hang on them, and what
-    is in these. Groups are begun greedily and improved until no move and no exchange of persons keeps more. In a group, everybody keeps as many rows as the person with the fewest; rows of different persons that lose
-    least by it are made alike, and what is left over is dropped. So it goes on below each row. Rows at the same place
-    get one centre, or nearest common ancestor; a cell that some of them lack is blanked in all. Whoever knows all
-    records of a person, and what hangs on them, is left with k persons.
+    is in these. Groups are begun greedily and improved until no move and no exchange of persons keeps more. In a group,
+    everybody keeps as many rows as the person with the fewest; rows of different persons that lose least by it are made
+    alike, and what is left over is dropped. So it goes on below each row. Rows at the same place get one centre, or
+    nearest common ancestor; a cell that some of them lack is blanked in all. Whoever knows all records of a person, and
+    what hangs on them, is left with k persons.
 
     Parameters
     ----------

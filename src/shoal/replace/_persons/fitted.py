@@ -106,7 +106,9 @@ class _Fitting:
             self.succession[name] = succession(ordering, above)
         self.columns = {
             name: {
-                column: Drawn.of(self._of_several(records[column], name), Cell(name, column), order, links.persons[name])
+                column: Drawn.of(
+                    self._of_several(records[column], name), Cell(name, column), order, links.persons[name]
+                )
                 for column in order.in_turn(name, records.names())
             }
             for name, records in tables.items()
