@@ -18,12 +18,19 @@ namespace {
 
 using Value = std::int32_t;
 using Sum = std::int64_t;
+constexpr std::size_t kSparse = 8;  // One in so many pieces: a member who has fewer is looked at piece by piece
 
 class SharingGroups {
  public:
   SharingGroups(const Value* values, std::size_t n, std::size_t d, std::size_t k, std::size_t near, Progress& progress)
-      : values_(values), n_(n), d_(d), k_(k), near_(near), progress_(progress), labels_(n, 0), own_(n) {
-    for (std::size_t i = 0; i < n; ++i) own_[i] = std::accumulate(row(i), row(i) + d, Sum{0});
+      : values_(values), n_(n), d_(d), k_(k), near_(near), progress_(progress), labels_(n, 0), own_(n), ends_(1, 0) {
+    for (std::size_t i = 0; i < n; ++i) {
+      own_[i] = std::accumulate(row(i), row(i) + d, Sum{0});
+      for (std::size_t j = 0; j < d; ++j)
+        if (row(i)[j] != 0) pieces_.push_back(static_cast<std::uint32_t>(j));
+      if ((pieces_.size() - ends_.back()) * kSparse > d) pieces_.resize(ends_.back());  // faster one after the other
+      ends_.push_back(pieces_.size());
+    }
   }
 
   std::vector<std::int32_t> run(std::int64_t rounds) {
@@ -43,9 +50,15 @@ class SharingGroups {
  private:
   const Value* row(std::size_t i) const { return values_ + i * d_; }
 
-  Sum shared(const Value* a, const Value* b) const {
+  // What a member shares with some values; of one who has few pieces only these are looked at.
+  Sum shared(const Value* a, std::size_t i) const {
+    const Value* b = row(i);
     Sum sum = 0;
-    for (std::size_t j = 0; j < d_; ++j) sum += std::min(a[j], b[j]);
+    if (ends_[i] == ends_[i + 1] && own_[i] != 0) {
+      for (std::size_t j = 0; j < d_; ++j) sum += std::min(a[j], b[j]);
+    } else {
+      for (std::size_t p = ends_[i]; p < ends_[i + 1]; ++p) sum += std::min(a[pieces_[p]], b[pieces_[p]]);
+    }
     return sum;
   }
 
@@ -69,7 +82,7 @@ class SharingGroups {
         if (group.size() == k_) break;
         Sum best = std::numeric_limits<Sum>::min();
         for (std::size_t p = 0; p < left.size(); ++p) {
-          const Sum score = 2 * shared(row(left[p]), least.data()) - own_[left[p]];
+          const Sum score = 2 * shared(least.data(), left[p]) - own_[left[p]];
           if (score > best) best = score, place = p;
         }
       }
@@ -87,7 +100,7 @@ class SharingGroups {
     std::pair<std::size_t, Sum> best{0, std::numeric_limits<Sum>::min()};
     for (std::size_t g = 0; g < members_.size(); ++g) {
       if (g == except) continue;
-      const Sum gain = static_cast<Sum>(members_[g].size() + 1) * shared(least(g), row(i)) - kept(g);
+      const Sum gain = static_cast<Sum>(members_[g].size() + 1) * shared(least(g), i) - kept(g);
       if (gain > best.second) best = {g, gain};
     }
     return best;
@@ -138,7 +151,7 @@ class SharingGroups {
     const Sum size = static_cast<Sum>(members_[g].size());
     candidates_.clear();
     for (std::size_t h = 0; h < members_.size(); ++h)
-      if (h != g) candidates_.emplace_back(-shared(least(h), row(i)), h);
+      if (h != g) candidates_.emplace_back(-shared(least(h), i), h);
     const std::size_t some = std::min(near_, candidates_.size());
     std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(some), candidates_.end());
     without(g, i, mine_);
@@ -148,8 +161,8 @@ class SharingGroups {
       const std::size_t h = candidates_[c].second;
       for (const std::size_t q : members_[h]) {
         without(h, q, rest_);
-        const Sum here = size * shared(mine_.data(), row(q));
-        const Sum there = static_cast<Sum>(members_[h].size()) * shared(rest_.data(), row(i));
+        const Sum here = size * shared(mine_.data(), q);
+        const Sum there = static_cast<Sum>(members_[h].size()) * shared(rest_.data(), i);
         const Sum gain = here + there - kept(g) - kept(h);
         if (gain > best) best = gain, partner = q;
       }
@@ -168,6 +181,8 @@ class SharingGroups {
   Progress& progress_;
   std::vector<std::int32_t> labels_;
   std::vector<Sum> own_, sums_;
+  std::vector<std::uint32_t> pieces_;  // those that a member has, where they are few
+  std::vector<std::size_t> ends_;
   std::vector<std::vector<std::size_t>> members_;
   std::vector<Value> least_, rest_, mine_;
   std::vector<std::pair<Sum, std::size_t>> candidates_;
@@ -196,7 +211,8 @@ Notes
 Begun greedily, as k-member clustering (Byun et al. 2007), and improved until no move or exchange keeps more, or no
 rounds are left. The value shared is a histogram intersection (Swain & Ballard 1991).)";
 
-Output<std::int32_t> sharing_groups(IntMatrix values, std::int64_t k, std::int64_t rounds, std::int64_t near, Listener listener) {
+Output<std::int32_t> sharing_groups(IntMatrix values, std::int64_t k, std::int64_t rounds, std::int64_t near,
+                                    Listener listener) {
   Progress progress(listener);
   std::vector<std::int32_t> labels;
   {

@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 import shoal
 from naive.persons import fewest
 from shoal.mask._profiles.alignment import _assigned, _in_order
+from shoal.mask._profiles.people import People
+from shoal.mask._profiles.shared import values_of
+from shoal.table.links import Key, Links
 from shoal.table.microdata import Microdata
+from shoal.table.records import Records
 from shoal.table.step_result import StepResult
 from shoal.vocabulary.errors import DataError, ParameterError
 
@@ -138,6 +142,52 @@ def test_who_is_whose_must_be_known_and_rows_become_alike() -> None:
         shoal.Profiles(k=2, replacement=shoal.Permutation())
     with pytest.raises(DataError, match="no table below the persons has a column 'hour'"):
         alike(visits(1, 6, lacking=False), k=2, order="hour")
+
+
+def test_heavy_columns_do_not_overflow() -> None:
+    """One person has nearly all rows, and columns weigh more than a row: values of persons stay in int32."""
+    table = visits(2, 12, lacking=False)
+    many = table.filter(pl.col("p") == 0).head(1)
+    table = pl.concat([table, *[many] * 2000])
+    light, heavy = ({key: {**ROLES[key], "weight": weight} for key in KEYS} for weight in (1.0, 50.0))
+    kept = []
+    for of_keys in (light, heavy):
+        records = Microdata.of(table, {**ROLES, **of_keys}).records
+        numbers = records.unit_numbers("person")
+        assert numbers is not None
+        links = Links(
+            keys={"persons": Key(key="p"), "rows": Key(parent="persons", link="p")},
+            sizes={"persons": 12, "rows": len(records)},
+            above={"rows": numbers},
+        )
+        nobody = Records(variables=(), rows=np.arange(12))
+        people = People(
+            tables={"persons": nobody, "rows": records}, links=links, columns={"persons": (), "rows": KEYS}, order={}
+        )
+        values = values_of(people)
+        assert values.min() >= 0
+        kept.append(values[:, : values.shape[1] - 1])
+    assert (kept[0].argmax(axis=0) == kept[1].argmax(axis=0)).all(), "whoever has most of a piece has it at any weight"
+
+
+def test_a_person_with_very_many_rows_is_compared_with_few_or_refused() -> None:
+    table = visits(2, 12, lacking=False)
+    own = [table.filter(pl.col("p") == person).head(1) for person in (0, 1)]
+    many = pl.concat([table, *[own[0]] * 20_000])
+    assert len(alike(many, k=1).records) == len(many), "nobody is compared with himself"
+    assert len(alike(many, k=2).records) < 100
+    with pytest.raises(DataError, match=r"have 6,\d+ and 6,\d+ rows in 'records' to make alike.*truncate-records"):
+        alike(pl.concat([table, *[own[0]] * 6_000, *[own[1]] * 6_000]), k=2)
+
+
+def test_sequences_with_ties_are_alike_if_the_order_is_one_of_the_keys() -> None:
+    table = visits(4, 12, lacking=False).with_columns(day=pl.col("day") % 3)
+    plan = {
+        "columns": {**ROLES, "day": "quasi-identifier"},
+        "steps": [{"mask": "profiles", "k": 3, "order": "day"}],
+        "requirements": [{"privacy": "k-anonymity", "k": 3, "knowing": "all records", "order": "day"}],
+    }
+    assert shoal.protect(table, plan, seed=1).evidence.verdicts[0].holds
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(0, 3))

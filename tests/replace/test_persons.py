@@ -5,11 +5,13 @@ import pytest
 
 from shoal.kernels.trees.grow import Features, Tree, grow
 from shoal.replace._persons.columns import largest_of_several
+from shoal.replace._trees.donors import Donors, Growing
 from shoal.replace._trees.smoothing import FEW, Smoother
 from shoal.replace._trees.synthesiser import TreeSynthesiser
 from shoal.replace.cart import Cart
 from shoal.replace.forest import Forest
-from shoal.replace.persons import MadeUp, made_up
+from shoal.replace.persons import MadeUp, Method, made_up
+from shoal.replace.sequential_regression import SequentialRegression
 from shoal.table.links import Key, Links
 from shoal.table.order_rules import Cell, OrderRules, Rule
 from shoal.table.records import Records
@@ -58,7 +60,25 @@ def test_the_largest_numbers_of_one_person_are_extremes() -> None:
     assert drawn.max() < 120
     assert largest_of_several(values, units) == 56, "the one with thousands, 59, 58, 57 and 56"
     assert largest_of_several(np.full(3, np.nan), np.arange(3)) == np.inf
-    assert largest_of_several(np.arange(3.0), np.arange(3)) == 0
+    assert largest_of_several(np.arange(3.0), np.arange(3)) == np.inf, "a bound of one of them"
+
+
+@pytest.mark.parametrize("others", [np.full(14, 2.0), np.full(40, 2.0), np.arange(14.0)])
+def test_the_largest_number_does_not_come_back_among_few(others: np.ndarray) -> None:
+    """Fifteen persons of whom one has 302 rows: nobody who is made up has hundreds."""
+    smoother = Smoother.of(np.append(others, 302.0), np.arange(len(others) + 1))
+    drawn = smoother.between(np.full(200, 302.0), np.random.default_rng(0))
+    assert drawn.max() < 60 and (others.max() > 2 or drawn.max() == 2)
+
+
+def test_trees_of_a_forest_hold_so_many_units() -> None:
+    """A draw of eleven records out of eleven holds seven different ones."""
+    rng = np.random.default_rng(0)
+    features, y = Features.of([rng.normal(size=11)], [0]), rng.normal(size=11)
+    growing = Growing(min_leaf=10, complexity=0.0, trees=20)
+    for tree in Donors.of(y, 0, features, growing, rng, np.arange(11)).trees:
+        ends = np.split(tree.members, tree.starts[1:])
+        assert min(len(set(members.tolist())) for members in ends) >= 10
 
 
 KEYS = {"people": Key(key="id"), "visits": Key(parent="people", link="id")}
@@ -127,6 +147,37 @@ def test_rows_of_few_persons_do_not_come_back() -> None:
     once = Links(keys=KEYS, sizes={"people": 900, "visits": int(first.sum())}, above={"visits": above[first]})
     made = made_up({**tables, "visits": tables["visits"].take(first)}, once, Cart(), order, np.random.default_rng(0))
     assert np.bincount(made.links.above["visits"]).max() == 1
+
+
+def _with_gaps(gaps: np.ndarray, levels: int = 0) -> tuple[dict[str, Records], Links]:
+    """The tables with a column of visits in which all other cells are missing."""
+    tables, links = _tables(900)
+    blank = -1 if levels else np.nan
+    column = _column("worth", np.where(gaps, blank, np.arange(len(gaps)) % 3 + 777), levels and 780)
+    return {**tables, "visits": tables["visits"].with_variables(column)}, links
+
+
+@pytest.mark.parametrize("method", [Cart(), Forest(trees=5), SequentialRegression()])
+@pytest.mark.parametrize("levels", [0, 780])
+def test_what_few_persons_have_in_a_column_does_not_come_back(method: Method, levels: int) -> None:
+    """Nine persons have a number, or a word: it was drawn again, and the one number of a single person exactly so."""
+    order = OrderRules(keys=KEYS, order={"visits": ("day",)}, given=())
+    tables, links = _tables(900)
+    above = links.above["visits"]
+    first = np.append(True, np.diff(above) != 0)
+    for people, has in ((1, "has"), (9, "have")):
+        cut, _ = _with_gaps(~(first & (above < people)), levels)
+        with pytest.raises(DataError, match=f"only {people} persons? {has} a cell in 'visits.worth', and at least 10"):
+            made_up(cut, links, method, order, np.random.default_rng(0))
+    # 200 persons have a cell in their first visit, nine in a later one: nobody who is made up has one there
+    later = ~first & np.append(False, first[:-1]) & (above < 9)
+    cut, _ = _with_gaps(~((first & (above < 200)) | later), levels)
+    assert later.any()
+    made = made_up(cut, links, method, order, np.random.default_rng(0))
+    worth = next(v for v in made.variables["visits"] if v.name == "worth")
+    _, begins = np.unique(made.links.above["visits"], return_index=True)
+    again = np.delete(np.arange(len(worth.values)), begins)
+    assert worth.missing[again].all() and not worth.missing[begins].all()
 
 
 def test_rules_that_the_original_breaks_are_refused() -> None:

@@ -26,11 +26,12 @@ PERSONS, RECORDS = "persons", "records"
 class Profiles(Mask):
     """Groups persons by all their records, and gives the persons of a group the same ones.
 
-    Persons are grouped by MDAV by their whole records: their own cells, how many rows hang on them, and what is in
-    these. In a group, everybody keeps as many rows as the person with the fewest; rows of different persons that lose
-    least by it are made alike, and what is left over is dropped. So it goes on below each row. Rows at the same place
-    get one centre, or nearest common ancestor; a cell that some of them lack is blanked in all. Whoever knows all
-    records of a person, and what hangs on them, is left with k persons.
+    Persons are grouped by what they share of their whole records: their own cells, how many rows hang on them, and what
+    is in these. Groups are begun greedily and improved until no move and no exchange of persons keeps more. In a group,
+    everybody keeps as many rows as the person with the fewest; rows of different persons that lose least by it are made
+    alike, and what is left over is dropped. So it goes on below each row. Rows at the same place get one centre, or
+    nearest common ancestor; a cell that some of them lack is blanked in all. Whoever knows all records of a person, and
+    what hangs on them, is left with k persons.
 
     Parameters
     ----------
@@ -40,12 +41,18 @@ class Profiles(Mask):
         What the rows at one place get; it must give all of them the same cells.
     order
         A column by which a person's rows are in order, in each table that has it: rows stay in that order among those
-        that they are made like, so that sequences are alike as well.
+        that they are made like, so that sequences are alike as well. Where rows of a person may have the same cell of
+        it, make it a quasi-identifier: it is made alike then, and ties with it.
 
     Notes
     -----
     In a table without a person column each record is a person. Over several linked tables the step stands in the
-    section `steps` of the whole plan, and works on the quasi-identifiers of all. Strata of persons are not mixed.
+    section `steps` of the whole plan, and works on the quasi-identifiers of all. Strata of persons are not mixed, by
+    the first row of each where they stand in the rows. Persons of one household may come into one group, so
+    `unit: household` in a requirement may fail.
+
+    As with any exact mean, whoever knows a cell of all others of a group, and that it is a group, has that of the last
+    one. From 3 000 persons on, or twice k if that is more, persons are grouped in blocks.
     """
 
     scales = "memory"

@@ -9,9 +9,12 @@ from shoal.kernels.partition import sharing_groups
 
 @st.composite
 def values(draw, most):
-    n, d = draw(st.integers(1, most)), draw(st.integers(0, 6))
+    n, d = draw(st.integers(1, most)), draw(st.sampled_from([0, 1, 2, 3, 6, 24]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    return (rng.integers(0, draw(st.sampled_from([2, 3, 1000])), (n, d)) * rng.integers(1, 9, d)).astype(np.int32)
+    some = rng.random((n, d)) < draw(st.sampled_from([0.05, 0.2, 1.0]))  # of few pieces, members are looked at apart
+    return (some * rng.integers(0, draw(st.sampled_from([2, 3, 1000])), (n, d)) * rng.integers(1, 9, d)).astype(
+        np.int32
+    )
 
 
 def members(labels):

@@ -12,6 +12,10 @@ import numpy as np
 from shoal.mask._profiles.people import People, RowDistance
 from shoal.table.links import below
 from shoal.table.prelude import Floats, Longs
+from shoal.vocabulary.errors import DataError
+
+MOST_PAIRS = 5_000**2
+"""Most pairs of rows of two persons that are compared: the loss of each is held, and is looked at some times."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -63,6 +67,15 @@ class Places:
         ordered = name in self.people.order
         chosen = []
         for own in rows:
+            if own is pivot:
+                chosen.append(own)
+                continue
+            if len(pivot) * len(own) > MOST_PAIRS:
+                raise DataError(
+                    f"profiles: two persons of a group have {len(pivot):,} and {len(own):,} rows in '{name}' to make "
+                    f"alike, and at most {MOST_PAIRS:,} pairs of rows are compared. Keep fewer of each person's rows "
+                    f"in a step before (truncate-records)."
+                )
             lost = self.distances[name].between(pivot, own)
             chosen.append(own[_in_order(lost) if ordered else _assigned(lost)])
         return np.array(chosen)

@@ -96,12 +96,14 @@ class RowDistance:
 
     def between(self, a: Longs, b: Longs) -> Floats:
         """Shape (len(a), len(b)); the loss of each pair."""
-        loss = np.abs(self.numbers[a][:, None] - self.numbers[b]).sum(axis=2)
+        loss = np.zeros((len(a), len(b)))
+        for column in self.numbers.T:
+            loss += np.abs(column[a][:, None] - column[b])
         for codes, apart, weight in self.codes:
             x, y = codes[a][:, None], codes[b]
             loss += np.where((x < 0) | (y < 0), 0.0, weight * (x != y) if apart is None else apart[x, y])
-        if self.missing.shape[1]:
-            loss += ((self.missing[a][:, None] != self.missing[b]) * self.weights).sum(axis=2)
+        for missing, weight in zip(self.missing.T, self.weights):
+            loss += (missing[a][:, None] != missing[b]) * weight
         for count, weight in self.counts:
             loss += weight * np.abs(count[a][:, None] - count[b])
         return np.asarray(loss)

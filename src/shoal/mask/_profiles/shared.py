@@ -23,7 +23,7 @@ from shoal.table.prelude import Floats, Ints, Longs, Partition, Progress, Variab
 from shoal.table.variable import check_memory
 
 SCALE = 1 << 30
-"""The value of all cells of a column, so that no person's value passes the largest int32."""
+"""The value of all cells of the column that weighs most, so that no person's value passes the largest int32."""
 
 BLOCK = 1_500
 """Fewest persons of a block: more take longer in proportion, and lose little less."""
@@ -48,20 +48,20 @@ def groups_of(values: Ints, k: int, progress: Progress = None) -> Partition:
 def values_of(people: People) -> Ints:
     """Shape (u, d); the value of each piece that each person has."""
     u = people.links.sizes[people.root]
-    blocks: list[Longs] = []
+    blocks: list[Ints] = []
+    scale = SCALE / max([1.0, *(v.weight for name in people.links.sizes for v in people.variables(name))])
     for name, rows in people.links.sizes.items():
-        persons, each = people.links.persons[name], SCALE / max(rows, 1)
+        persons, each = people.links.persons[name], scale / max(rows, 1)
         for variable in people.variables(name):
             for times, worth in _pieces(variable, persons, u):
-                blocks.append(times * np.rint(worth * variable.weight * each).astype(np.int64))
+                blocks.append(ints(times * np.rint(worth * variable.weight * each).astype(np.int64)))
         for lower in below(people.links.keys, name):
             hanging = np.bincount(people.links.above[lower], minlength=rows)
             least = np.arange(1, min(int(hanging.max(initial=0)), FINE_COUNTS) + 1)
             times = np.array([np.bincount(persons, weights=hanging >= count, minlength=u) for count in least])
-            blocks.append(
-                times.reshape(len(least), u).T.astype(np.int64) * int(SCALE / max(people.links.sizes[lower], 1))
-            )
-    together = np.hstack(blocks) if blocks else np.zeros((u, 0), dtype=np.int64)
+            worth_of_row = int(scale / max(people.links.sizes[lower], 1))
+            blocks.append(ints(times.reshape(len(least), u).T.astype(np.int64) * worth_of_row))
+    together = np.hstack(blocks) if blocks else ints(np.zeros((u, 0)))
     return ints(together[:, together.max(axis=0, initial=0) > 0])
 
 

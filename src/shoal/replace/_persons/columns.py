@@ -88,10 +88,10 @@ class Drawn:
 def largest_of_several(values: Floats, persons: Longs) -> float:
     """The largest number that a few persons reach.
 
-    `values`, `persons`: shape (n,); NaN where there is no number. Infinite if there is none.
+    `values`, `persons`: shape (n,); NaN where there is no number. Infinite if fewer have one.
     """
     present = ~np.isnan(values)
     if not present.any():
         return np.inf
     largest = ends_of_units(values[present], persons[present])[1]
-    return float(largest[-min(FEW, len(largest))])
+    return float(largest[-FEW]) if len(largest) >= FEW else np.inf

@@ -3,7 +3,7 @@
 Rows that hang on the same one are drawn in order. A row is predicted by the rows above it, by the number of rows beside
 it and its place among them, and by the row before it; so first rows have models of their own. A column that a rule
 bounds by rows below is drawn after these, and predicted by their number and by the last of them. Every leaf of every
-tree holds records of `min_leaf` different persons.
+tree holds records of `min_leaf` different persons; what fewer of them have in a column with gaps is not drawn.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from shoal.replace._persons.columns import Drawn, largest_of_several
 from shoal.replace._trees.columns import Part
 from shoal.table.links import Links, below
 from shoal.table.order_rules import Cell, OrderRules, succession
-from shoal.table.prelude import Generator, Records
+from shoal.table.prelude import Generator, Records, Variable
 from shoal.vocabulary.errors import DataError, plural
 
 
@@ -83,7 +83,7 @@ def fitted(
     Raises
     ------
     DataError
-        If rows break a rule, or too few persons have any.
+        If rows break a rule, or too few persons have any, or a cell of a column.
     """
     fitting = _Fitting(tables=tables, links=links, order=order, modelling=modelling)
     return {name: fitting.models(name) for name in links.keys}
@@ -94,24 +94,27 @@ class _Fitting:
 
     def __init__(self, tables: Mapping[str, Records], links: Links, order: OrderRules, modelling: Modelling) -> None:
         self.links, self.order, self.modelling = links, order, modelling
-        self.columns = {
-            name: {
-                column: Drawn.of(records[column], Cell(name, column), order, links.persons[name])
-                for column in order.in_turn(name, records.names())
-            }
-            for name, records in tables.items()
-        }
-        self._check()
         # By table: the place of each row and the row before it, what is known of a row when those below are drawn, and
         # what it shows to the row after it
         self.succession: dict[str, tuple[Longs, Longs]] = {}
         self.anchors: dict[Cell, Floats] = {}
         self.base: dict[str, list[Part]] = {}
         self.early: dict[str, list[Part]] = {}
-        for name in links.keys:
-            ordering = [self.columns[name][column].values for column in order.order.get(name, ())]
+        for name, records in tables.items():
+            ordering = [records[column].values for column in order.order.get(name, ())]
             above = links.above.get(name, np.arange(links.sizes[name]))
             self.succession[name] = succession(ordering, above)
+        self.columns = {
+            name: {
+                column: Drawn.of(
+                    self._of_several(records[column], name), Cell(name, column), order, links.persons[name]
+                )
+                for column in order.in_turn(name, records.names())
+            }
+            for name, records in tables.items()
+        }
+        self._check()
+        for name in links.keys:
             self.base[name] = self._base(name)
             self.early[name] = [part for drawn in self._early(name) for part in self._shown(drawn)]
 
@@ -143,6 +146,22 @@ class _Fitting:
                     f"synthesis: only {plural(people, 'person')} {'has' if people == 1 else 'have'} rows in '{name}', "
                     f"and at least {self.modelling.fewest} must, so that nobody's come back. Leave the table out."
                 )
+
+    def _of_several(self, variable: Variable, name: str) -> Variable:
+        """A column without the cells that too few persons have in first rows, or in later ones, to draw from them."""
+        cells, place = ~variable.missing, self.succession[name][0]
+        if cells.all():
+            return variable
+        people = len(np.unique(self.links.persons[name][cells]))
+        if 0 < people < self.modelling.fewest:
+            raise DataError(
+                f"synthesis: only {plural(people, 'person')} {'has' if people == 1 else 'have'} a cell in "
+                f"'{name}.{variable.name}', and at least {self.modelling.fewest} must, so that nobody's comes back. "
+                f"Give the column the role identifier, which leaves it out."
+            )
+        few = [cells & rows for rows in (place == 0, place > 0) if not self._enough(np.flatnonzero(cells & rows), name)]
+        blank = np.nan if variable.continuous else -1
+        return variable.with_values(np.where(np.logical_or.reduce([~cells, *few]), blank, variable.values))
 
     def _early(self, name: str) -> list[Drawn]:
         return [drawn for drawn in self.columns[name].values() if drawn.cell not in self.order.late]

@@ -59,6 +59,8 @@ class Donors:
         grown = []
         for _ in range(growing.trees):
             rows = np.sort(rng.integers(0, n, n))
+            if units is not None and len(np.unique(units[rows])) < growing.min_leaf:
+                rows = np.arange(n)
             tree = grow(features.take(rows), y[rows], looked_at=looked_at, seed=seed_of(rng), **limits)
             grown.append(leaves(tree, rows))
         return cls(trees=tuple(grown), count=n)

@@ -42,7 +42,7 @@ class Smoother:
         """The smoother of known numbers (n,).
 
         `units`: shape (n,), whose each is. A heap is then a number that many units have, extremes are those of
-        different units.
+        different units, however few there are.
         """
         distinct, places, counts = np.unique(values, return_inverse=True, return_counts=True)
         largest = smallest = np.sort(values)
@@ -52,7 +52,7 @@ class Smoother:
         middles = (distinct[1:] + distinct[:-1]) / 2
         edges = np.concatenate([distinct[:1], middles, distinct[-1:]])
         low, high = edges[:-1], edges[1:]
-        if len(largest) > NEXT:
+        if len(largest) > (NEXT if units is None else FEW):
             for sign, ascending in ((1.0, largest), (-1.0, -smallest[::-1])):
                 last, nearest, farthest = tail(ascending)
                 beyond = sign * distinct > last
@@ -95,7 +95,7 @@ def tail(ascending: Floats) -> tuple[float, float, float]:
     above = ascending[::-1]
     first = int(np.searchsorted(-above, -above[FEW - 1], side="right"))  # the first rank that is no extreme
     if first == len(above):
-        return float(above[0]), float(above[0]), float(above[0])
+        return float(above[-1]), float(above[-1]), float(above[-1])  # all others have the least one
     last = float(above[first])
     excess = above[:first] - last
     ranks = np.arange(first + 1, max(NEXT, first + FEW) + 1)
