@@ -66,3 +66,40 @@ def test_no_room_hides_a_public_name() -> None:
     """Importing a module binds it in its package, where a public name is looked for first."""
     rooms = {path.stem for path in Path(shoal.__file__).parent.iterdir()}
     assert not rooms & set(dir(shoal))
+
+
+AT_ONCE = """
+import pathlib, sys, threading, time
+import shoal.partition
+from shoal.vocabulary import registry
+
+pathlib.Path(sys.argv[1], "slow.py").write_text('''
+import time
+from shoal.partition.base import Partitioner
+from shoal.vocabulary.registry import method
+
+@method("slow", title="Slow", source="nobody")
+class Slow(Partitioner):
+    pass
+
+time.sleep(2)
+helper = True
+''')
+shoal.partition.__path__.append(sys.argv[1])
+registry.plugins()
+thread = threading.Thread(target=registry.entry, args=("partition", "slow"))
+thread.start()
+while ("partition", "slow") not in registry._entries:
+    time.sleep(0.01)
+found = registry.entry("partition", "slow")
+assert hasattr(sys.modules[found.cls.__module__], "helper")
+thread.join()
+"""
+
+
+def test_a_method_that_another_thread_is_importing_is_waited_for(tmp_path: Path) -> None:
+    """It enters itself before the rest of its module is there."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    program = [sys.executable, "-c", AT_ONCE, str(tmp_path)]
+    done = subprocess.run(program, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr

@@ -3,8 +3,9 @@
 //
 // A category is one number over all columns of codes. With side s, W_c the group's weight of category c and W that of
 // the group, the squared distance of a record's point from the centroid is s^2 (1 - 2 W_c / W + sum_b W_b^2 / W^2), the
-// sum over the categories of its column; that of two centroids is the same with both sums. Weights of 1 add up exactly,
-// so that equal compositions are at distance 0, whatever the order in which records came.
+// sum over the categories of its column; that of two centroids is the same with both sums. Weights of 1 add up exactly;
+// squared sides and shares are rounded, in the order in which records came, so that centroids at one distance may differ
+// in their last bits from each other and from those of points with a coordinate for every category.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -186,7 +186,7 @@ partner
     The group that one with an excess is merged with: that of the nearest centroid; the one that costs least within-group
     sum of squares for the excess it settles; or that of the farthest centroid.
 coding
-    As for `mdav`.
+    As for `mdav`, but distances of centroids are rounded otherwise, which may decide among equal ones.
 
 Returns
 -------

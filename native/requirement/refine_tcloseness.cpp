@@ -33,7 +33,7 @@ seed
 moves
     Proposals to make.
 coding
-    As for `mdav`.)";
+    As for `mdav`, but distances of centroids are rounded otherwise, which may decide among equal ones.)";
 
 auto refine_tcloseness(Matrix x, const Check& required, Ints labels, IntMatrix near, std::size_t k, std::uint64_t seed,
                        std::int64_t moves, Coding coding, Listener listener) {
@@ -63,7 +63,7 @@ x, check, labels
 near
     Shape (n, m), m >= 1; candidates that are tried first (`shoal.kernels.search.neighbours.candidates`).
 coding
-    As for `mdav`.
+    As for `mdav`, but distances of centroids are rounded otherwise, which may decide among equal ones.
 
 Returns
 -------

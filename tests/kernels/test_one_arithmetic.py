@@ -67,6 +67,7 @@ ALLOWED = {
     "mask/safepub.py: **": "Python's own decimals, the same everywhere",
     "mask/sampled_classes.py: **": "Python's own decimals, the same everywhere",
     "judges/linkage.py: scipy.optimize": "linear_sum_assignment: sums and comparisons in one order",
+    "mask/_profiles/alignment.py: scipy.optimize": "linear_sum_assignment: sums and comparisons in one order",
     "risk/transparency.py: scipy.optimize": "linear_sum_assignment: sums and comparisons in one order",
     "partition/tcloseness_refined.py: scipy.optimize": "linear_sum_assignment: sums and comparisons in one order",
     "constraints/system.py: scipy.optimize": "linprog: HiGHS brings its own sums",

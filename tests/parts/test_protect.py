@@ -161,6 +161,19 @@ def test_one_csv_is_written_and_proved_as_read_back(table, folder_of, plan, tmp_
     assert sizes(out, "x", "y", "sex")[0] >= 4
 
 
+@pytest.mark.parametrize("work", ["carried_out", "write_release"])
+def test_memory_that_lacks_anywhere_is_named_as_such(table, folder_of, plan, tmp_path, monkeypatch, work):
+    import duckdb
+
+    def without(*args, **more):
+        raise duckdb.OutOfMemoryException("no memory")
+
+    monkeypatch.setattr(f"shoal.desk.in_parts.{work}", without)
+    with pytest.raises(FileError, match=r"in' cannot be read in so little memory\. Allow more"):
+        protect(folder_of(table(300)), plan, tmp_path / "out", seed=SEED, workers=1)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_missing_cell_of_a_sole_column_is_no_blank_line(folder_of, tmp_path):
     sole = {"role": "quasi-identifier", "level": "nominal", "missing": "keep"}
     plan = {"columns": {"a": sole}, "requirements": [{"privacy": "k-anonymity", "k": 5}], "output": {"format": "csv"}}

@@ -291,6 +291,43 @@ def test_too_little_memory_is_named_as_such(connection, tmp_path):
         read(tmp_path / "wide.csv", connection)
 
 
+@pytest.mark.parametrize("short_of", ["count(DISTINCT", "TRY_CAST"])
+def test_too_little_memory_for_a_judged_file_is_named_as_such(connection, tmp_path, monkeypatch, short_of):
+    """Cells are counted only of files that are judged, as a release is when it is read back."""
+    import duckdb
+
+    def aggregate(cells, text, plain=duckdb.DuckDBPyRelation.aggregate):
+        if short_of in text:
+            raise duckdb.OutOfMemoryException("no memory")
+        return plain(cells, text)
+
+    monkeypatch.setattr(duckdb.DuckDBPyRelation, "aggregate", aggregate)
+    pl.DataFrame({"a": [1, 2], "b": ["2020-01-01", "2020-01-02"]}).write_csv(tmp_path / "in.csv")
+    with pytest.raises(FileError, match=r"in\.csv' cannot be read in so little memory\. Allow more"):
+        Source.of(tmp_path / "in.csv", connection, judged=True)
+
+
+def test_where_memory_lacks_fewer_columns_are_counted_at_once(connection, tmp_path, monkeypatch):
+    import duckdb
+
+    counted = []
+
+    def aggregate(cells, text, plain=duckdb.DuckDBPyRelation.aggregate):
+        counted.append(text.count("count(DISTINCT") // 2)
+        if counted[-1] > 2:
+            raise duckdb.OutOfMemoryException("no memory")
+        return plain(cells, text)
+
+    monkeypatch.setattr(duckdb.DuckDBPyRelation, "aggregate", aggregate)
+    frame = pl.DataFrame({f"c{i}": [1, 2] for i in range(7)})
+    frame.write_csv(tmp_path / "in.csv")
+    assert Source.of(tmp_path / "in.csv", connection, judged=True).columns == tuple(frame.columns)
+    assert [n for n in counted if n] == [7, 3, *[1] * 7]
+    frame.with_columns(c6=pl.Series(["1", "1.0"])).write_csv(tmp_path / "in.csv")
+    with pytest.raises(FileError, match="one value of 'c6' in several ways"):
+        Source.of(tmp_path / "in.csv", connection, judged=True)
+
+
 def test_types_of_hundreds_of_columns_are_told_in_little_memory(tmp_path):
     """Each of them was once a join of its own, for which DuckDB took gigabytes beyond its limit."""
     pl.DataFrame({f"c{i}": ["1", "NA", "2.5"] for i in range(300)}).write_csv(tmp_path / "wide.csv")

@@ -10,6 +10,7 @@ import pytest
 from jinja2 import Environment
 from jinja2.bccache import bc_magic
 
+from shoal.report import templating
 from shoal.report.templating import environment
 
 TEMPLATE = "parts/evidence.html"
@@ -57,6 +58,27 @@ def test_what_another_source_was_compiled_to_is_not_taken(monkeypatch: pytest.Mo
     kept.write_bytes(bc_magic + pickle.dumps(checksum, 2) + marshal.dumps(compile("raise ValueError", "x", "exec")))
     assert get() == TEMPLATE
     assert names == ["evidence.html"]
+
+
+def test_what_other_options_were_compiled_with_is_not_taken(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """A later version of the package may have others, and templates that stayed as they are."""
+    get()
+    names = compiled(monkeypatch)
+    monkeypatch.setattr(templating, "OPTIONS", {**templating.OPTIONS, "trim_blocks": False})
+    assert get() == TEMPLATE
+    assert names == ["evidence.html"]
+
+
+@pytest.mark.parametrize("left", [b"", bc_magic, bc_magic + bytes(99), bc_magic + pickle.dumps("a checksum", 2)[:-3]])
+def test_what_a_crash_left_of_a_file_is_not_taken(left: bytes, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    get()
+    (kept,) = folder.rglob("*.jinja2-*.pyc")
+    whole = kept.read_bytes()
+    kept.write_bytes(left)
+    names = compiled(monkeypatch)
+    assert get() == TEMPLATE
+    assert names == ["evidence.html"]
+    assert kept.read_bytes() == whole
 
 
 @pytest.mark.parametrize("why", ["no bytecode is wanted", "no place to write"])

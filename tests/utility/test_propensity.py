@@ -137,6 +137,8 @@ def test_wide_products_of_categories_are_left_out_and_counted(monkeypatch: pytes
     monkeypatch.setattr(propensity, "MOST_CELLS", 600 * 10)
     part = shoal.Propensity().measure(*frames)
     assert part.details["pairs of columns left out"] == 2
+    assert part.sentence.endswith("The model leaves out the products of 2 pairs of columns.")
+    assert "leaves out" not in whole.sentence
     assert part.details["coefficients"] == 1 + 1 + 2 + 3 + 2
     monkeypatch.setattr(propensity, "MOST_CELLS", 600)
     main = shoal.Propensity().measure(*frames)

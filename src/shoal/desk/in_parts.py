@@ -29,7 +29,7 @@ from shoal.run.parts.steps import Run
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.atomic import atomic_directory, locked, resolved
 from shoal.table.files.table import Table
-from shoal.table.parts.session import session
+from shoal.table.parts.session import enough_memory, session
 from shoal.vocabulary.errors import FileError, ParameterError, Refused, ShoalError, plural
 from shoal.vocabulary.progress import OnProgress
 
@@ -101,9 +101,10 @@ def _written_in_parts(
         source = given.source(connection, lambda: journal.place("given", anew=True))
         plan = _described(plan, source.columns)
         _check_steps_fit(given, plan, workshop.memory)
-        done = carried_out(run(plan.ready, entropy), source)
+        with enough_memory(source.name):
+            done = carried_out(run(plan.ready, entropy), source)
         exact = exact_measures(plan, done.accounts)
-        with atomic_directory(out, overwrite=writing.overwrite) as temporary:
+        with atomic_directory(out, overwrite=writing.overwrite) as temporary, enough_memory(source.name):
             release = write_release(done, plan, source, temporary, out, exact, writing.frontier)
             check_free(out, overwrite=writing.overwrite)  # something may have been put there meanwhile
     return release

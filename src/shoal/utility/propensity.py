@@ -14,7 +14,7 @@ from shoal.kernels.draws import drawn_rows
 from shoal.kernels.logit import multinomial_logit
 from shoal.kernels.tall import orthonormal, times, triangular
 from shoal.utility.base import UtilityMeasure
-from shoal.vocabulary.errors import MissingDependency, NoFigure, in_digits
+from shoal.vocabulary.errors import MissingDependency, NoFigure, in_digits, plural
 from shoal.vocabulary.prelude import ByLabel, Columns, Count, Figure, Ge, OfPlan, method, of_original
 
 COLLINEAR = 1e-7
@@ -24,6 +24,7 @@ RIDGE = 1e-6
 """Prior precision of the coefficients of orthogonal features of variance 1: nothing beside the data's own, but it keeps
 them finite where the tables can be told apart without error."""
 
+LEFT_OUT = "pairs of columns left out"
 
 MOST_CELLS = 10_000_000
 MOST_WORK = 1_500_000_000
@@ -150,10 +151,12 @@ class Propensity(UtilityMeasure):
                 f"so this is {in_digits(ratio, 3)} times what chance makes"
             )
         )
+        left_out = facts.get(LEFT_OUT, 0)
+        without = f" The model leaves out the products of {plural(left_out, 'pair')} of columns." if left_out else ""
         return self.finding(
             spread / n,
             f"A model that tries to tell released records from original ones reaches {in_digits(spread / n, 3)} on a "
-            f"scale from 0 (cannot tell) to 0.25 (always right){times}.",
+            f"scale from 0 (cannot tell) to 0.25 (always right){times}.{without}",
             facts={
                 "2N U_p": Figure(value=spread),
                 "N of 2N U_p": OfPlan(
@@ -242,7 +245,7 @@ class _Stack:
     def left_out(self, order: int, powers: bool) -> dict[str, int]:
         """The number of pairs of columns whose products are no features, if there are any."""
         count = len(self._pairs(order)) - len(self._crossed(order, powers))
-        return {"pairs of columns left out": count} if count else {}
+        return {LEFT_OUT: count} if count else {}
 
     def _products(self, order: int, powers: bool) -> list[tuple[int, ...]]:
         pick = combinations_with_replacement if powers else combinations
@@ -264,12 +267,12 @@ class _Stack:
             - sum(widths)
             - len(self._products(order, powers))
         )
-        pairs, kept = self._pairs(order), []
+        pairs, kept = self._pairs(order), set()
         for a, b in sorted(pairs, key=lambda pair: widths[pair[0]] * widths[pair[1]]):
             allowance -= widths[a] * widths[b]
             if allowance < 0:
                 break
-            kept.append((a, b))
+            kept.add((a, b))
         return [pair for pair in pairs if pair in kept]
 
 

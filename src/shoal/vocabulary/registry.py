@@ -299,7 +299,7 @@ def registered(kind: str | None = None) -> list[Entry]:
     for wanted in KINDS if kind is None else (kind,):
         _load_kind(wanted)
     plugins()
-    keys = [key for key in _entries if kind is None or key[0] == kind]
+    keys = [key for key in list(_entries) if kind is None or key[0] == kind]  # other threads may enter some meanwhile
     return [_entries[key] for key in sorted(keys, key=lambda key: (KINDS.index(key[0]), key[1]))]
 
 
@@ -313,7 +313,14 @@ def entry(kind: str, name: str) -> Entry:
         importlib.import_module(f"shoal.{kind}.{module}")
     if (kind, name) not in _entries and name not in (names := [e.name for e in registered(kind)]):
         raise ParameterError(unknown(KIND_NAMES[kind], name, names))
-    return _entries[kind, name]
+    return _whole(_entries[kind, name])
+
+
+def _whole(entered: Entry) -> Entry:
+    """The entry, once its module is imported to its end: another thread may have just begun."""
+    if entered.cls.__module__.startswith("shoal."):
+        importlib.import_module(entered.cls.__module__)
+    return entered
 
 
 def method_class(name: str) -> type[Any] | None:

@@ -89,6 +89,9 @@ def csv_queries(
             for paths in (files, *([path] for path in files))
         )
         chosen = _types(cells)
+        check_names(cells.columns)  # those of folders included
+        if judged:
+            _refuse_two_ways(cells, chosen)
     except Exception as error:
         if "duckdb" not in type(error).__module__:
             raise
@@ -98,9 +101,7 @@ def csv_queries(
             f"'{files[0]}' cannot be read as CSV: records and header differ in their cells, or quotation marks do not "
             f"pair ({type(error).__name__}). Mend it, or name the delimiter."
         ) from None
-    check_names(cells.columns)  # those of folders included
     if judged:
-        _refuse_two_ways(cells, chosen)
         refuse_marks_that_tell(files, names, mark)
     return [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
 
@@ -256,9 +257,21 @@ class _Forms:
 
 
 def _asked(cells: Any, aggregates: Sequence[str]) -> list[int]:
-    """Values of aggregates, a few in a query: what DuckDB takes of memory grows with their number."""
-    pieces = (aggregates[start : start + AT_ONCE] for start in range(0, len(aggregates), AT_ONCE))
-    return [value for piece in pieces for value in cells.aggregate(", ".join(piece)).fetchall()[0]]
+    """Values of aggregates, a few in a query: what DuckDB takes of memory grows with their number.
+
+    Where it has too little for them, half as many are asked for, and so on down to one.
+    """
+    values: list[int] = []
+    few = AT_ONCE
+    while len(values) < len(aggregates):
+        piece = aggregates[len(values) : len(values) + few]
+        try:
+            values += cells.aggregate(", ".join(piece)).fetchall()[0]
+        except Exception as error:
+            if len(piece) == 1 or not lacks_memory(error):
+                raise
+            few = len(piece) // 2
+    return values
 
 
 def literal(path: Path) -> str:

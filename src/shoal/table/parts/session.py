@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,23 @@ def too_little_memory(name: object) -> FileError:
         f"'{name}' cannot be read in so little memory. Allow more (--memory; from Python memory=), or leave out "
         f"columns."
     )
+
+
+@contextmanager
+def enough_memory(name: object) -> Iterator[None]:
+    """While a table is worked on: memory that DuckDB lacks is an error of its own.
+
+    Raises
+    ------
+    FileError
+        If DuckDB has no memory left.
+    """
+    try:
+        yield
+    except Exception as error:
+        if lacks_memory(error):
+            raise too_little_memory(name) from None
+        raise
 
 
 def session(memory: int, spill: Path) -> Any:
