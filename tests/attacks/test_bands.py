@@ -47,13 +47,18 @@ BANDED = {"contingency", "il1s", "interval-disclosure", "k-marginal", "sse", "un
 
 GIVEN: dict[str, Callable[[Records], dict[str, Any]]] = {
     "closest-record": lambda released: {"holdout": released},
+    "gaps": lambda released: {"order": "c0"},
     "inconsistencies": lambda released: {"rules": ("c0 > 1" if released["c0"].continuous else "c0 == 'a'",)},
     "intersection": lambda released: {"others": (released,)},
     "lower-bound": lambda released: {"k": 2},
     "membership-inference": lambda released: {"holdout": released},
     "train-test": lambda released: {"target": "c0"},
+    "transitions": lambda released: {"column": "c0", "order": "weight"},
 }
 """Parameters without which a measure has no figure, made of what two neighbours have in common."""
+
+OF_PERSONS = {"gaps", "known-records", "records-per-person", "transitions"}
+"""Measures of persons with several records."""
 
 EDGES = np.array([factor * 10.0**power for power in range(-9, 9) for factor in (1, 2, 3, 5)])
 """All numbers at which one band may end."""
@@ -164,7 +169,7 @@ def tried(entry: Any, tables: int, seed: int) -> Counter[str]:
     given = GIVEN.get(entry.name, lambda released: {})
     for pairs in all_neighbours(seed)[:tables]:
         measure = entry.cls(**given(pairs[0].released))
-        shown_to = map(of_persons, pairs) if entry.name == "known-records" else pairs
+        shown_to = map(of_persons, pairs) if entry.name in OF_PERSONS else pairs
         findings = [measure.finding_on(pair, np.random.default_rng(0)) for pair in shown_to]
         one, other = (shown(finding) for finding in findings)
         assert one.keys() == other.keys(), "whether there is a figure, and bounded, tells of the original too"
