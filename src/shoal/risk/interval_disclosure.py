@@ -1,5 +1,6 @@
 """Interval disclosure: released values so near that they give the original ones away."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import numpy as np
@@ -76,13 +77,10 @@ class IntervalDisclosure(RiskMeasure):
             of_units = np.where(present, first, 0).max(axis=1)[present.any(axis=1)]
         within = np.cumsum(np.bincount(of_units, minlength=len(widths) + 1))[:-1] / len(of_units)
         curve = dict(zip(widths.tolist(), within.tolist()))
-        widest = max(curve)
-        what = "records lie, in every value," if self.unit == "record" else "values lie"
-        reach = "standard deviations" if self.scale == "sd" else "of all ranks"
         influence = self._influence(present)
         return self.finding(
             float(np.mean(list(curve.values()))),
-            f"{in_digits(100 * curve[widest], 3)} % of the {what} within {widest:g} {reach} of their released version.",
+            self._sentence(curve),
             influence=influence,
             facts={
                 "curve": ByColumn({f"{width:g}": Share(value=v, influence=influence) for width, v in curve.items()}),
@@ -91,6 +89,16 @@ class IntervalDisclosure(RiskMeasure):
                 "unit": OfPlan(self.unit),
             },
         )
+
+    def _sentence(self, curve: Mapping[float, float]) -> str:
+        what = "records lie, in every value," if self.unit == "record" else "values lie"
+        reach = "standard deviations" if self.scale == "sd" else "of all ranks"
+        widest, mean = max(curve), in_digits(100 * float(np.mean(list(curve.values()))), 3)
+        at_widest = f"{in_digits(100 * curve[widest], 3)} %"
+        near = f"within {widest:g} {reach} of their released version"
+        if len(curve) == 1:
+            return f"{at_widest} of the {what} {near}."
+        return f"{mean} % on average over {len(curve)} widths: {at_widest} of the {what} {near}, fewer nearer to it."
 
     def _influence(self, present: Bools) -> float | None:
         """A cell counts by itself, against the released column: a record moves the share by its own cells at most."""
