@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.plan.sections import EditRules
 from shoal.release.directory import RECORD, is_release
 from shoal.table.files.atomic import UNFINISHED, atomic_directory, atomic_file
 from shoal.table.files.table import Table
@@ -166,7 +167,7 @@ def test_a_file_is_judged_on_what_the_rules_of_the_plan_fill_in(tmp_path: Path) 
     release = shoal.protect(pl.DataFrame(cells).cast(pl.Float64), plan, seed=1)
     release.write(tmp_path / "out")
     with pytest.raises(Refused, match=r"gives away 4 missing .* of 'gross', by the rules"):
-        replace(release, rules=("net + tax == gross",)).write(tmp_path / "ruled")
+        replace(release, rules=EditRules(rules=("net + tax == gross",))).write(tmp_path / "ruled")
 
 
 def test_a_file_is_judged_on_what_the_hierarchies_of_the_plan_narrow_down(tmp_path: Path) -> None:
