@@ -229,7 +229,8 @@ def test_a_column_of_too_many_categories_is_named_before_memory_is_taken() -> No
     frame = pl.DataFrame({"code": [f"c{i}" for i in range(n)], "age": np.arange(n) % 50})
     columns = {"code": "quasi-identifier", "age": "quasi-identifier"}
     with pytest.raises(InputError, match=r"^Column 'code' has 20,000 categories, .*: 400,020,000 numbers .* Recode"):
-        shoal.protect(frame, {"columns": columns, "steps": [{**STEPS[0], "partition": "vmdav"}]}, seed=1)
+        steps = [{"partition": "refined", "start": {"method": "mdav", "k": 5}, "replace": "centroid"}]
+        shoal.protect(frame, {"columns": columns, "steps": steps}, seed=1)
 
 
 def test_a_column_of_categories_whose_means_would_take_hours_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
