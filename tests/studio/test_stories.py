@@ -284,6 +284,7 @@ def test_work_is_cancelled_and_nothing_is_lost(browser: Any, fresh: Running) -> 
         page.click("text=Use the example")
         page.wait_for_selector(".exposure .big")
         go(page, "Frontier")
+        page.click("text=Choose methods and measures yourself")
         for name in ("gaussian-mixture", "latent-class", "vmdav"):
             page.check(f"label:has-text('{name}') >> input")
         page.get_by_label("group sizes k").fill(", ".join(map(str, range(3, 200))))  # more than is done before the end
@@ -313,6 +314,8 @@ def test_what_is_typed_stays_whatever_arrives(browser: Any, studio: Running) -> 
         page.wait_for_selector("nav")
         for screen, label in fields.items():
             go(page, screen)
+            if screen == "Frontier":
+                page.click("text=Choose methods and measures yourself")
             field = page.get_by_label(label)
             field.press("Control+a")
             field.press_sequentially("3, ")

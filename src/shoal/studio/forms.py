@@ -34,7 +34,12 @@ GOALS = (
     ("Exchange values between people", ("mask",), r"\b(swap|permut|shuffl|exchang)", r"swapping$"),
     ("Change categories by chance", ("mask",), r"\b(post-randomis|transition|random)", r"PRAM"),
     ("Replace or remove identifiers", ("mask",), r"\b(identifier|pseudonym)", r"identifier|pseudonym"),
-    ("Protect persons with several records", ("mask",), r"\b(of each person|of a person)\b", r"persons"),
+    (
+        "Protect persons with several records",
+        ("mask",),
+        r"\b(of each person|of a person|persons by all)\b",
+        r"persons|profiles",
+    ),
     ("Differential privacy", ("mask",), r"\b(differential|epsilon)", r"noise|mechanism"),
 )
 """Goals of a person, the kinds of methods that serve them, a pattern that a method's description must match, and one

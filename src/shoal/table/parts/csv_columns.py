@@ -52,9 +52,8 @@ def csv_queries(
 ) -> list[Any]:
     """A relation with the typed columns of some CSV files that have the same header, and one of each file.
 
-    `judged`: whether the files are to be judged: then no two cells that are written differently may become one value.
-    Raises FileError if headers differ, cells do not fit the header, or one value of a table to be judged is written in
-    two ways; DataError if columns have no names of their own.
+    `judged`: True to refuse two cells that are written differently and become one value. Raises FileError if headers
+    differ or cells do not fit the header, too; DataError if columns have no names of their own.
     """
     if (encoding := reading.get("encoding")) not in (None, "utf-8", "utf-8-sig"):
         raise FileError(f"{IN_PARTS} must be in utf-8; got the encoding '{encoding}'. Convert them first.")
@@ -92,6 +91,7 @@ def csv_queries(
         check_names(cells.columns)  # those of folders included
         if judged:
             _refuse_two_ways(cells, chosen)
+            refuse_marks_that_tell(files, names, mark)
     except Exception as error:
         if "duckdb" not in type(error).__module__:
             raise
@@ -101,8 +101,6 @@ def csv_queries(
             f"'{files[0]}' cannot be read as CSV: records and header differ in their cells, or quotation marks do not "
             f"pair ({type(error).__name__}). Mend it, or name the delimiter."
         ) from None
-    if judged:
-        refuse_marks_that_tell(files, names, mark)
     return [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
 
 
