@@ -1,7 +1,7 @@
 """Work that is saved by itself: the plan with its history, and what runs proved, in a folder of the user's own.
 
-What a result says of cells (distributions, facts of steps and measures, riskiest rows) is left out, and the table is read
-again; values that the plan names stand in its text. The folder and its files can be read by their owner only.
+What a result says of cells (distributions, facts of steps and measures, riskiest rows) is left out; the table is read
+again. Values that the plan names stand in its text. The folder and its files can be read by their owner only.
 """
 
 import asyncio
