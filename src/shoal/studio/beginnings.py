@@ -184,13 +184,7 @@ class Trial:
 def only(plan: Plan, steps: Sequence[Spec], *, keeps_requirements: bool = False) -> Plan:
     """A plan with other steps, which measures nothing, and requires nothing unless it keeps what it requires."""
     mapping = {**plan.as_mapping(), "steps": list(steps), "measures": []}
-    for section in (
-        "explore",
-        "edit rules",
-        "publish",
-        "output",
-        *([] if keeps_requirements else ["requirements", "for"]),
-    ):
+    for section in ("explore", "publish", "output", *([] if keeps_requirements else ["requirements", "for"])):
         mapping.pop(section, None)
     return Plan.of(mapping, plan.folder)
 
