@@ -23,7 +23,7 @@ METHODS = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_groups_are_the_same_whatever_the_clocks_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.random.default_rng(1).lognormal(0, 1, (90, 3))
+    x = np.random.default_rng(1).lognormal(0, 1, (45, 3))
 
     def labels() -> list[int]:
         return METHODS[name].partition(x, confidential=np.round(x[:, 0], 1), seed=1).labels.tolist()

@@ -10,7 +10,6 @@ different       ours keeps more, on purpose: at ARX's node nothing is allowed, t
 not applicable  no other program can meet the figure, or the measure is of a game that is not played here
 """
 
-import os
 from collections import Counter
 from functools import lru_cache
 
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 import shoal
+from by_night import by_night
 from conformance.arx import (
     Recoded,
     aim,
@@ -38,7 +38,7 @@ from conformance.arx import (
 from published.reference import reference
 from shoal.vocabulary.errors import Refused
 
-EVERY = 1 if os.environ.get("SHOAL_TEST_SEED") else 24
+EVERY = by_night(48, 1)
 """One search in so many is run."""
 
 OPTIMA = rows_of("arx_optima.csv")
@@ -158,7 +158,7 @@ OWN_NODES = [case for case in NODES if case["file"] == "TestUtilityMetrics.java"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", OWN_NODES[:: 1 if EVERY == 1 else 20], ids=place)
+@pytest.mark.parametrize("case", OWN_NODES[:: by_night(20, 1)], ids=place)
 def test_nodes(case):
     """Ours keeps the records that ARX keeps, and says what ARX says; where it asks for more, it keeps no others."""
     reference("adult/adult.csv")

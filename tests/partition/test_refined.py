@@ -77,7 +77,7 @@ def test_budgets():
 
 @pytest.mark.parametrize("finish", ["none", "windows", "columns"])
 def test_hardly_any_moves(finish):
-    x = np.random.default_rng(2).normal(size=(300, 4))
+    x = np.random.default_rng(2).normal(size=(90, 4))
     part = shoal.Refined(start="mdav", k=3, moves=1, finish=finish).partition(x, seed=1)
     assert part.k >= 3 and loss(part, x) <= loss(shoal.MDAV(k=3).partition(x), x)
 

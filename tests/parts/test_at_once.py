@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import only_by_night
 from parts.conftest import ROLES, released, whole_plan
 from shoal import protect
 from shoal.release import LargeRelease, NotProved, WholeRelease
@@ -193,7 +194,7 @@ def test_copies_have_blocks_of_their_own(table, tmp_path):
     assert ours.sort(ours.columns).equals(theirs.sort(theirs.columns))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=only_by_night)])
 def test_what_was_finished_in_blocks_is_not_done_again(table, folder_of, tmp_path, monkeypatch, workers):
     source = folder_of(table(2000))
     plan = plan_of([GROUPS, {**GROUPS, "columns": ["x", "note"]}], constraints=["income >= 0"])

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from naive import emd as naive
 from shoal.table.microdata import Microdata
 from shoal.vocabulary.errors import ParameterError
@@ -136,6 +137,7 @@ def test_figures_equal_the_definitions(rows):
         assert model.check(frame).achieved == pytest.approx(expected[name], abs=1e-12), name
 
 
+@settings(max_examples=by_night(12, 60))
 @given(rows=tables)
 def test_index_order_and_kind_of_table_do_not_matter(rows):
     frame = frame_of(rows)

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from by_night import only_by_night
 from published.reference import reference
 from shoal import MDAV, Refined
 from shoal.kernels.partition.bounds import groups_of, neighbour_bound, relaxation
@@ -39,7 +40,7 @@ def test_losses_in_percent_after_moves_per_record(name, k, moves, most):
     assert part.information_loss(x) <= most
 
 
-@pytest.mark.slow
+@only_by_night
 def test_census_in_threes_within_three_thousandths_of_the_bound():
     """With as many moves as are tried above; the default tries more of them first, and takes four times as long."""
     x = load("census")

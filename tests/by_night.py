@@ -1,0 +1,15 @@
+"""How much is tried: what every run has time for, or all of it where `SHOAL_TEST_SEED` is set, as each night."""
+
+import os
+
+import pytest
+
+NIGHT = bool(os.environ.get("SHOAL_TEST_SEED"))
+
+only_by_night = pytest.mark.skipif(not NIGHT, reason="runs each night (SHOAL_TEST_SEED)")
+"""Marks what takes long and has a smaller sibling that every run tries."""
+
+
+def by_night(always: int, all_of_it: int) -> int:
+    """The number of cases, seeds or tables to try."""
+    return all_of_it if NIGHT else always
