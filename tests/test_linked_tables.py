@@ -379,9 +379,9 @@ def test_a_plan_for_several_tables_is_none_for_one(tmp_path: Path) -> None:
         shoal.Plan.of(plan())
     with pytest.raises(DataError, match="The plan is for the tables 'patients', 'stays', 'drugs'; got 'patients'"):
         shoal.protect({"patients": tables()["patients"]}, plan())
-    with pytest.raises(DataError, match="Give a mapping of frames by these names, or the folder"):
+    with pytest.raises(DataError, match="Give a mapping of frames by these names, the files"):
         shoal.protect(tables()["patients"], plan())
-    with pytest.raises(FileError, match=r"needs one file of the table 'patients', such as patients\.csv"):
+    with pytest.raises(FileError, match=r"One file of the table 'patients' is needed in .*, such as patients\.csv"):
         shoal.protect(tmp_path, plan())
     with pytest.raises(FileError, match=r"There is no folder .* Name the one with the tables 'patients', 'stays'"):
         shoal.audit(tmp_path / "elsewhere", plan())

@@ -84,14 +84,14 @@ def test_missing_cells_are_filled_in_by_nothing() -> None:
 
 
 def test_parts_of_one_table_are_no_linked_tables(tmp_path: Path) -> None:
-    from shoal.desk.init import files_of_tables
+    from shoal.desk.files_of_tables import tables_in_files
 
     for part in ("a", "b"):
         hospital()["labs"].write_parquet(tmp_path / f"{part}.parquet")
-    assert files_of_tables(tmp_path) == {}
+    assert tables_in_files(tmp_path) == {}
     hospital()["stays"].write_parquet(tmp_path / "c.parquet")
-    assert list(files_of_tables(tmp_path)) == ["a", "b", "c"]
-    assert files_of_tables(tmp_path / "a.parquet") == {}
+    assert list(tables_in_files(tmp_path)) == ["a", "b", "c"]
+    assert tables_in_files(tmp_path / "a.parquet") == {}
 
 
 def insurer(n: int = 600, seed: int = 0) -> dict[str, pl.DataFrame]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.desk.audit_whole import pair_and_verdicts
+from shoal.desk.files_of_tables import files_for
 from shoal.desk.given import Given
 from shoal.desk.whole import exact_measures, refuse_unanswered, release_of
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
@@ -30,7 +31,7 @@ from shoal.run.linked import LinkedOutcome, carry_out_linked, in_table, links_of
 from shoal.table.files.table import Table
 from shoal.table.links import Links
 from shoal.table.parts.session import allowance
-from shoal.vocabulary.errors import DataError, FileError, ParameterError, quoted
+from shoal.vocabulary.errors import DataError, ParameterError, quoted
 from shoal.vocabulary.progress import OnProgress, shown
 
 WHOLE = ("The tables of a plan are held whole.",)
@@ -56,7 +57,7 @@ def protect_linked(
 ) -> LinkedRelease:
     """Protect several linked tables as a plan says; parameters as for `shoal.protect`.
 
-    `tables`: by name, or the folder that their files are in.
+    `tables`: by name, their files, or the folder that these are in.
     """
     if out is not None:
         check_writable(Path(out))
@@ -76,39 +77,16 @@ def protect_linked(
 def given_tables(
     tables: Any, plan: LinkedPlan, reading: Mapping[str, Any] | None = None, *, judged: bool = False
 ) -> dict[str, Given]:
-    """The tables that a plan names: of a mapping, or files of a folder.
+    """The tables that a plan names: of a mapping, of several files, or files of a folder.
 
     Raises DataError or FileError naming those that are not there.
     """
-    if isinstance(tables, Given):
-        tables, reading = tables.data, tables.reading
     if isinstance(tables, Mapping):
         if set(tables) != set(plan.keys):
             raise DataError(f"The plan is for the tables {quoted(plan.keys)}; got {quoted(map(str, tables))}.")
         return {name: Given.of(tables[name], reading, judged=judged) for name in plan.keys}
-    if isinstance(tables, (str, Path)) and not Path(tables).exists():
-        raise FileError(f"There is no folder '{tables}'. Name the one with the tables {quoted(plan.keys)}.")
-    if not isinstance(tables, (str, Path)) or not Path(tables).is_dir():
-        raise DataError(
-            f"The plan is for the tables {quoted(plan.keys)}. Give a mapping of frames by these names, or the folder "
-            f"that their files are in."
-        )
-    names = {} if judged else plan.files
-    return {name: Given.of(file_of(Path(tables), name, names.get(name)), reading, judged=judged) for name in plan.keys}
-
-
-def file_of(folder: Path, name: str, file: str | None) -> Path:
-    """The file of a table in a folder, by the plan or by the table's name."""
-    candidates = (
-        [folder / file] if file else sorted(p for p in folder.iterdir() if p.is_file() and p.name.split(".")[0] == name)
-    )
-    if len(candidates) != 1 or not candidates[0].exists():
-        there = f"; there are {quoted(p.name for p in candidates)}" if len(candidates) > 1 else ""
-        raise FileError(
-            f"Folder '{folder}' needs one file of the table '{name}', such as {file or f'{name}.csv'}{there}. Name it "
-            f"in the plan, as file: NAME, or put it there."
-        )
-    return candidates[0]
+    files = files_for(tables, plan.keys, {} if judged else plan.files)
+    return {name: Given.of(file, reading, judged=judged) for name, file in files.items()}
 
 
 def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]]) -> LinkedRelease:
@@ -206,7 +184,7 @@ def audit_linked(
 ) -> Evidence:
     """Prove or refute the requirements of a plan on released tables, whoever made them; as `shoal.audit`.
 
-    `tables`: by name, or the folder that their files are in.
+    `tables`: by name, their files, or the folder that these are in.
 
     Raises
     ------

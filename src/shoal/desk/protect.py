@@ -55,7 +55,7 @@ def protect(
         A pandas, polars or pyarrow table, a lazy frame of polars, a DuckDB relation, a data frame of Spark, or
         Microdata; never modified. Or the path of a file, a folder of Parquet or CSV files or a pattern as in
         `data/*.parquet`; or what `shoal.table.files.tables.read_table` made of a file. For a plan with `tables`, a
-        mapping of tables by their names, or the folder that their files are in; they are held whole.
+        mapping of tables by their names, a list of their files, or the folder that these are in; they are held whole.
     plan
         A Plan or LinkedPlan, its sections as a mapping, or the path of a YAML file.
     out
