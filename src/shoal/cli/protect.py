@@ -87,9 +87,6 @@ def protect(
       shoal protect hospital/ --plan tables.yaml --out release-5
       shoal protect persons.csv stays.csv drugs.csv --plan tables.yaml --out release-5
     """
-    from shoal.desk.files_of_tables import one_table
-    from shoal.desk.given import Given
-    from shoal.plan.admission import admit
     from shoal.plan.linked import any_plan
     from shoal.release.directory import check_free, check_writable
     from shoal.release.publish import check_proved
@@ -99,11 +96,7 @@ def protect(
     check_free(out, overwrite=overwrite)
     _note_small_seed(terminal, seed)
     frontier = _explored(exploration, plan) if exploration else None
-    given: Any = data
-    if isinstance(plan, shoal.Plan):
-        admit(plan)
-        given = Given.of(one_table(data), reading)
-        _hold(terminal, given, plan, working["memory"])
+    given = _given(terminal, data, plan, reading, working["memory"])
     with _explained(refusal), terminal.progress() as stage:
         release = shoal.protect(
             given,
@@ -124,6 +117,20 @@ def protect(
         terminal.tried(release)
     else:
         terminal.released(release, out)
+
+
+def _given(terminal: Terminal, data: Any, plan: Any, reading: Options, memory: str | None) -> Any:
+    """The files of several tables, or the one table that was given, read if it is to be held whole."""
+    from shoal.desk.files_of_tables import one_table
+    from shoal.desk.given import Given
+    from shoal.plan.admission import admit
+
+    if not isinstance(plan, shoal.Plan):
+        return data
+    admit(plan)
+    given = Given.of(one_table(data), reading)
+    _hold(terminal, given, plan, memory)
+    return given
 
 
 def _hold(terminal: Terminal, given: "Given", plan: "shoal.Plan", memory: str | None) -> None:

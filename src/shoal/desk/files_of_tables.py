@@ -51,14 +51,14 @@ def files_for(data: Any, names: Iterable[str], in_plan: Mapping[str, str]) -> di
     names = list(names)
     if isinstance(data, (list, tuple)) and len(data) > 1:
         files = _named(data)
-        found = {name: _among(files, name, in_plan.get(name), "among those named") for name in names}
-        if further := [path for path in files if path not in found.values()]:
+        chosen = {name: _among(files, name, in_plan.get(name), "among those named") for name in names}
+        if further := [path for path in files if path not in chosen.values()]:
             raise FileError(
                 f"{quoted(path.name for path in further)} {'belongs' if len(further) == 1 else 'belong'} to no table "
                 f"of the plan, which is for {quoted(names)}. Leave {'it' if len(further) == 1 else 'them'} out, or "
                 f"name the file of its table in the plan, as file: NAME."
             )
-        return found
+        return chosen
     folder = one_table(data)
     if isinstance(folder, (str, Path)) and not Path(folder).exists():
         raise FileError(f"There is no folder '{folder}'. Name the one with the tables {quoted(names)}.")
