@@ -8,10 +8,12 @@ from typing import Any
 from shoal.desk.audit_whole import pair_and_verdicts
 from shoal.desk.files_of_tables import files_for
 from shoal.desk.given import Given
+from shoal.desk.keeping_linked import LinkedKeeping
 from shoal.desk.whole import exact_measures, refuse_unanswered, release_of
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import ORDER, KnownLess, telling_column
+from shoal.ledger.pending import Pending
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.publication import hidden_in_parts, public_rule, recorded
 from shoal.privacy.of_units import UnitModel
@@ -31,16 +33,10 @@ from shoal.run.linked import LinkedOutcome, carry_out_linked, in_table, links_of
 from shoal.table.files.table import Table
 from shoal.table.links import Links
 from shoal.table.parts.session import allowance
-from shoal.vocabulary.errors import DataError, ParameterError, quoted
+from shoal.vocabulary.errors import DataError, quoted
 from shoal.vocabulary.progress import OnProgress, shown
 
 WHOLE = ("The tables of a plan are held whole.",)
-
-
-def no_ledger(ledger: Any, after: Any) -> None:
-    """Refuse a ledger, which is kept of releases of one table."""
-    if ledger is not None or after:
-        raise ParameterError("A plan for several tables has no ledger. Leave ledger and after out.")
 
 
 def protect_linked(
@@ -54,6 +50,8 @@ def protect_linked(
     unproved: bool = False,
     stage: OnProgress | None = None,
     reading: Mapping[str, Any] | None = None,
+    ledger: str | Path | None = None,
+    after: Sequence[str | Path] = (),
 ) -> LinkedRelease:
     """Protect several linked tables as a plan says; parameters as for `shoal.protect`.
 
@@ -62,12 +60,14 @@ def protect_linked(
     if out is not None:
         check_writable(Path(out))
         check_free(Path(out), overwrite=overwrite)
+    keeping = LinkedKeeping.of(plan, ledger, after)
     given = given_tables(tables, plan, reading)
     allowed = allowance(memory)
     read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
     with shown(stage) as tell:
         done = carry_out_linked(read, plan, seed, tell)
-        release = _proved(done, read, {name: table.origin for name, table in given.items()})
+        pending = None if keeping is None else keeping.pending(done, read[plan.root])
+        release = _proved(done, read, {name: table.origin for name, table in given.items()}, pending)
     if out is not None:
         labels = {name: table for name, table in read.items() if isinstance(table, Table)}
         publish_linked(release, out, overwrite=overwrite, labels=labels, unproved=unproved)
@@ -89,9 +89,12 @@ def given_tables(
     return {name: Given.of(file, reading, judged=judged) for name, file in files.items()}
 
 
-def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]]) -> LinkedRelease:
+def _proved(
+    done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]], pending: Pending | None
+) -> LinkedRelease:
     """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
     over = [over.verdict for over in done.over_tables]
+    over += () if pending is None else pending.verdicts
     shared = (*over, *done.bounded, *done.over_rows(), linked_verdict(done.links, done.plan))
     own = {name: tuple(outcome.verdicts()) for name, outcome in done.tables.items()}
     verdicts = (*shared, *(of_table(name, verdict) for name, some in own.items() for verdict in some))
@@ -117,7 +120,7 @@ def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, 
         releases[name] = replace(release, account=account)
     cautions = tuple(_cautions(done.plan, {name: outcome.pair for name, outcome in done.tables.items()}))
     evidence = Evidence(verdicts=verdicts, findings=tuple(done.findings()), of_records=cautions)
-    return _together(done, releases, evidence, rules)
+    return replace(_together(done, releases, evidence, rules), pending=pending)
 
 
 def _public_rules(done: LinkedOutcome) -> dict[str, str]:
