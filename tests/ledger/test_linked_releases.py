@@ -261,6 +261,43 @@ def test_a_ledger_needs_its_section_and_is_one(tmp_path: Path) -> None:
         shoal.protect(hospital(), PLAN, seed=1, ledger=tmp_path / "l")
 
 
+def test_an_order_that_no_table_has_is_refused_as_without_a_ledger(tmp_path: Path) -> None:
+    lacking = {
+        **PLAN,
+        "requirements": [{"privacy": "k-anonymity", "k": K, "knowing": "all records", "order": "admitted"}],
+    }
+    with pytest.raises(Refused, match="has a column 'admitted', so the order of rows is not known"):
+        shoal.protect(hospital(), lacking, tmp_path / "1", seed=1, ledger=tmp_path / "l")
+    assert not (tmp_path / "l").exists()
+
+
+def test_the_order_of_rows_tells_persons_apart_over_releases(tmp_path: Path) -> None:
+    """Two stays in one order, then in the other: by their set alone nobody is told apart, in order some are."""
+    n = 12
+    patients = pl.DataFrame({"patient": np.arange(n)}).with_columns(sex=pl.lit("f"), area=pl.lit("n"))
+    stays = pl.DataFrame(
+        {"stay": np.arange(2 * n), "patient": np.repeat(np.arange(n), 2), "ward": ["a", "b"] * n, "day": [1, 2] * n}
+    )
+    drugs = pl.DataFrame({"stay": np.arange(0, 2 * n, 2), "drug": ["p"] * n})
+    first = {"patients": patients, "stays": stays, "drugs": drugs}
+    turned = pl.when(pl.col("patient") < 2).then(3 - pl.col("day")).otherwise("day")
+    later = {**first, "stays": stays.with_columns(day=turned)}
+    columns = {"ward": NOMINAL, "day": {"role": "confidential", "level": "continuous"}}
+    tables = {**PLAN["tables"], "stays": {"key": "stay", "parent": "patients", "columns": columns}}
+    for order, passes in ((None, True), ("day", False)):
+        required = {"privacy": "k-anonymity", "k": 2, "knowing": "all records"} | ({"order": order} if order else {})
+        described = {**PLAN, "tables": tables, "requirements": [required], "ledger": {"k": K}}
+        where = tmp_path / str(order)
+        shoal.protect(first, described, where / "1", seed=1, ledger=where / "l")
+        if passes:
+            assert shoal.protect(later, described, seed=1, ledger=where / "l").evidence.holds
+            continue
+        with pytest.raises(Refused) as refused:
+            shoal.protect(later, described, seed=1, ledger=where / "l")
+        (over,) = (v for v in refused.value.verdicts if "over releases" in v.requirement)
+        assert over.facts["persons under it"].private() == 2
+
+
 def test_the_largest_k_of_all_requirements_is_kept() -> None:
     tables = {
         **PLAN["tables"],

@@ -66,7 +66,8 @@ def protect_linked(
     read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
     with shown(stage) as tell:
         done = carry_out_linked(read, plan, seed, tell)
-        pending = None if keeping is None else keeping.pending(done, read[plan.root])
+        hold = all(over.verdict.holds for over in done.over_tables)  # or it is refused, whatever came before
+        pending = keeping.pending(done, read[plan.root]) if keeping is not None and hold else None
         release = _proved(done, read, {name: table.origin for name, table in given.items()}, pending)
     if out is not None:
         labels = {name: table for name, table in read.items() if isinstance(table, Table)}
