@@ -379,15 +379,15 @@ def test_a_plan_for_several_tables_is_none_for_one(tmp_path: Path) -> None:
         shoal.Plan.of(plan())
     with pytest.raises(DataError, match="The plan is for the tables 'patients', 'stays', 'drugs'; got 'patients'"):
         shoal.protect({"patients": tables()["patients"]}, plan())
-    with pytest.raises(DataError, match="Give a mapping of frames by these names, or the folder"):
+    with pytest.raises(DataError, match="Give a mapping of frames by these names, the files"):
         shoal.protect(tables()["patients"], plan())
-    with pytest.raises(FileError, match=r"needs one file of the table 'patients', such as patients\.csv"):
+    with pytest.raises(FileError, match=r"One file of the table 'patients' is needed in .*, such as patients\.csv"):
         shoal.protect(tmp_path, plan())
     with pytest.raises(FileError, match=r"There is no folder .* Name the one with the tables 'patients', 'stays'"):
         shoal.audit(tmp_path / "elsewhere", plan())
-    with pytest.raises(ParameterError, match="has no ledger"):
+    with pytest.raises(ParameterError, match="A ledger holds what a plan asks"):
         shoal.protect(tables(), plan(), after=tmp_path)
-    with pytest.raises(ParameterError, match="has no ledger"):
+    with pytest.raises(ParameterError, match="A ledger holds what a plan asks"):
         shoal.protect(tables(), plan(), ledger=tmp_path / "x")
 
 
@@ -453,8 +453,8 @@ def test_two_people_for_a_release_of_several_tables(tmp_path: Path) -> None:
     shoal.approve(tmp_path / "out", reviewed)
     assert json.loads((tmp_path / "out/release/evidence.json").read_text())["approval"]["by"] == "Bob"
     assert "4 persons in 10 records" in shoal.dossier(tmp_path / "out")._repr_html_()
-    with pytest.raises(FileError, match="Releases of several linked tables are not compared"):
-        shoal.compare(release, tmp_path / "out")
+    rows = shoal.compare(tmp_path / "out").rows
+    assert {"Records": [10], "stays: Records": [4]}.items() <= {row["title"]: row["cells"] for row in rows}.items()
 
 
 def profiles_plan(**more: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 
 import shoal
 from command_line import runner
+from shoal.desk.init import drafted
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.linked_draft import guess_links
 from shoal.table.links import Key
@@ -84,14 +85,14 @@ def test_missing_cells_are_filled_in_by_nothing() -> None:
 
 
 def test_parts_of_one_table_are_no_linked_tables(tmp_path: Path) -> None:
-    from shoal.desk.init import files_of_tables
+    from shoal.desk.files_of_tables import tables_in_files
 
     for part in ("a", "b"):
         hospital()["labs"].write_parquet(tmp_path / f"{part}.parquet")
-    assert files_of_tables(tmp_path) == {}
+    assert tables_in_files(tmp_path) == {}
     hospital()["stays"].write_parquet(tmp_path / "c.parquet")
-    assert list(files_of_tables(tmp_path)) == ["a", "b", "c"]
-    assert files_of_tables(tmp_path / "a.parquet") == {}
+    assert list(tables_in_files(tmp_path)) == ["a", "b", "c"]
+    assert tables_in_files(tmp_path / "a.parquet") == {}
 
 
 def insurer(n: int = 600, seed: int = 0) -> dict[str, pl.DataFrame]:
@@ -197,3 +198,19 @@ def test_too_few_persons_to_hide() -> None:
     }
     plan = shoal.init(tables)
     assert [step.k for step in plan.steps] == [model.k for model in plan.requirements] == [3]
+
+
+def test_times_in_utc_order_the_rows_and_come_back_with_their_z(tmp_path: Path) -> None:
+    """Exports of health records write 2020-01-03T10:15:00Z: a time that rows are in order by, and no text."""
+    tables = hospital()
+    clock = pl.col("came").cast(pl.String).str.slice(0, 10) + pl.lit("T10:15:00Z")
+    tables["stays"] = tables["stays"].with_columns(came=clock)
+    files = [tmp_path / f"{name}.csv" for name in tables]
+    for path, table in zip(files, tables.values(), strict=True):
+        table.write_csv(path)
+    text = drafted(files)
+    assert "# rows can be put in order; if that is known, add to profiles and to a requirement order: came" in text
+    (tmp_path / "plan.yaml").write_text(text)
+    shoal.protect(files, tmp_path / "plan.yaml", tmp_path / "out", seed=1)
+    cells = pl.read_csv(tmp_path / "out/release/stays.csv", infer_schema=False)["came"].drop_nulls()
+    assert len(cells) and cells.str.contains(r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{3}|\.\d{6})?Z$").all()

@@ -57,7 +57,7 @@ def audit(
     """Prove or refute a plan's requirements on any released file, whoever made it.
 
     FILES is one file, or a folder or pattern of Parquet or CSV files, which may hold more than memory does; for a plan
-    with tables, the folder that their files are in; with --together several files, the earliest first.
+    with tables, the folder that their files are in, or these files; with --together several files, the earliest first.
 
     \b
     Examples:
@@ -65,6 +65,7 @@ def audit(
       shoal audit release-1/release/data.csv --plan plan.yaml --original people.csv --private release-1/private
       shoal audit from-vendor.csv --plan plan.yaml --junit verdicts.xml --failing rows.csv
       shoal audit release-5/release --plan tables.yaml
+      shoal audit persons.csv stays.csv drugs.csv --plan tables.yaml
       shoal audit jan.csv feb.csv --together --key person --plan plan.yaml
 
     \b
@@ -79,15 +80,21 @@ def audit(
         return
     if key is not None or k is not None:
         raise FileError("--key and --k are for several files that are held together. Add --together.")
-    if plan_file is None or len(files) > 1:
-        raise FileError("One released file and a plan are needed: --plan FILE. For several files, add --together.")
-    released = files[0]
+    if plan_file is None:
+        raise FileError("A plan is needed: --plan FILE. For several files that one reader holds, add --together.")
     plan = any_plan(plan_file)
     if isinstance(plan, LinkedPlan):
         if original or private or failing:
             raise FileError("Several tables are audited by themselves. Leave --original, --private and --failing out.")
-        _show(terminal, shoal.audit(released, plan, reading=reading, **working), released.name, report, junit_file)
+        name = ", ".join(file.name for file in files)
+        _show(terminal, shoal.audit(files, plan, reading=reading, **working), name, report, junit_file)
         return
+    if len(files) > 1:
+        raise FileError(
+            "The plan is for one released file. For several that one reader holds, add --together; for linked tables, "
+            "name a plan with tables."
+        )
+    released = files[0]
     before = read(terminal, original, reading, plan).frame if original else None
     given = Given.of(released, reading, judged=True)
     if failing and not (original or private) and given.in_parts(plan):

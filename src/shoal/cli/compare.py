@@ -17,6 +17,8 @@ from shoal.cli.terminal import Terminal
 def compare(terminal: Terminal, releases: tuple[Path, ...], out: Path | None) -> None:
     """Set several releases of one table side by side: what was proved, levels reached, risk and loss.
 
+    Of releases of the same linked tables, figures over persons come first, then those of each table by its name.
+
     Where all of them have their private folders, the figures are those of private/evidence.json, and the
     page is private, too; otherwise those of release/evidence.json.
 

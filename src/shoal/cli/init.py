@@ -14,16 +14,18 @@ CONTEXTS = ("public", "research", "internal", "hipaa")
 
 
 @cli.command()
-@click.argument("file", type=DATA)
+@click.argument("file", type=DATA, nargs=-1, required=True)
 @click.option("--synthetic", is_flag=True, help="Draft a plan that synthesises every record.")
 @click.option("--for", "context", type=click.Choice(CONTEXTS), help="State the usual limits for a recipient.")
 @reading_options
 @query_option("file")
 @pass_terminal
-def init(terminal: Terminal, file: Path | Database, synthetic: bool, context: str | None, reading: Options) -> None:
+def init(
+    terminal: Terminal, file: Path | Database | tuple[Path, ...], synthetic: bool, context: str | None, reading: Options
+) -> None:
     """Guess a plan for FILE and print it; correct it before use.
 
-    A folder of files with different columns holds linked tables: their keys are guessed, too.
+    Several files, or a folder of files with different columns, hold linked tables: their keys are guessed, too.
 
     \b
     Example:
@@ -31,12 +33,14 @@ def init(terminal: Terminal, file: Path | Database, synthetic: bool, context: st
       shoal init people.csv --for research > plan.yaml
       shoal init people.csv --synthetic > synthetic.yaml
       shoal init hospital/ > tables.yaml
+      shoal init persons.csv stays.csv drugs.csv > tables.yaml
     """
-    from shoal.desk.init import drafted, files_of_tables
+    from shoal.desk.files_of_tables import tables_in_files
+    from shoal.desk.init import drafted
     from shoal.plan.draft import plan_text
     from shoal.plan.guess import guess
 
-    if files_of_tables(file):
+    if isinstance(file, tuple) or tables_in_files(file):
         click.echo(drafted(file, synthetic=synthetic, context=context, reading=reading), nl=False)
         return
     table = read(terminal, file, reading)

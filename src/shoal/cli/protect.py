@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@click.argument("data", type=DATA)
+@click.argument("data", type=DATA, nargs=-1, required=True)
 @click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file (YAML).")
 @click.option("--out", type=OUTPUT, required=True, help="Directory to write; must not exist or be empty.")
 @click.option(
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @pass_terminal
 def protect(
     terminal: Terminal,
-    data: Path | Database,
+    data: Path | Database | tuple[Path, ...],
     plan_file: Path,
     out: Path,
     seed: int | None,
@@ -68,7 +68,7 @@ def protect(
 
     DATA is a file, or a folder or pattern of Parquet or CSV files, which may hold more than memory does; or the
     address of a database, whose password comes from SHOAL_PASSWORD or from the file that SHOAL_PASSWORD_FILE names.
-    For a plan with tables it is the folder that their files are in.
+    For a plan with tables it is the folder that their files are in, or these files.
 
     \b
     OUT/release/   the protected table, report.html, evidence.json, codebook.json: may leave the building
@@ -85,9 +85,8 @@ def protect(
       shoal protect census/ --plan plan.yaml --out release-3 --memory 6GB
       shoal protect census/ --plan plan.yaml --out release-4 --engine spark
       shoal protect hospital/ --plan tables.yaml --out release-5
+      shoal protect persons.csv stays.csv drugs.csv --plan tables.yaml --out release-5
     """
-    from shoal.desk.given import Given
-    from shoal.plan.admission import admit
     from shoal.plan.linked import any_plan
     from shoal.release.directory import check_free, check_writable
     from shoal.release.publish import check_proved
@@ -97,10 +96,7 @@ def protect(
     check_free(out, overwrite=overwrite)
     _note_small_seed(terminal, seed)
     frontier = _explored(exploration, plan) if exploration else None
-    given = Given.of(data, reading)
-    if isinstance(plan, shoal.Plan):
-        admit(plan)
-        _hold(terminal, given, plan, working["memory"])
+    given = _given(terminal, data, plan, reading, working["memory"])
     with _explained(refusal), terminal.progress() as stage:
         release = shoal.protect(
             given,
@@ -110,6 +106,7 @@ def protect(
             overwrite=overwrite,
             unproved=unproved,
             stage=stage,
+            reading=reading,
             frontier=frontier,
             ledger=ledger,
             after=after,
@@ -120,6 +117,20 @@ def protect(
         terminal.tried(release)
     else:
         terminal.released(release, out)
+
+
+def _given(terminal: Terminal, data: Any, plan: Any, reading: Options, memory: str | None) -> Any:
+    """The files of several tables, or the one table that was given, read if it is to be held whole."""
+    from shoal.desk.files_of_tables import one_table
+    from shoal.desk.given import Given
+    from shoal.plan.admission import admit
+
+    if not isinstance(plan, shoal.Plan):
+        return data
+    admit(plan)
+    given = Given.of(one_table(data), reading)
+    _hold(terminal, given, plan, memory)
+    return given
 
 
 def _hold(terminal: Terminal, given: "Given", plan: "shoal.Plan", memory: str | None) -> None:

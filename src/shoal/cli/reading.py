@@ -115,12 +115,17 @@ def query_option(argument: str) -> Callable[[Any], Any]:
     return give
 
 
-def _asked(data: Path | Database, query: str | None) -> Path | Database:
-    """The file, or the database with its query."""
+def _asked(data: Any, query: str | None) -> Path | Database | tuple[Path, ...]:
+    """The file, the database with its query, or several files."""
+    if isinstance(data, tuple) and len(data) > 1:
+        if query is not None or any(isinstance(one, Database) for one in data):
+            raise FileError("Several linked tables are files. Write the tables of a database to files first.")
+        return data
+    data = data[0] if isinstance(data, tuple) else data
     if not isinstance(data, Database):
         if query is not None:
             raise FileError("--query is for a database, and a file was named. Leave it out.")
-        return data
+        return Path(data)
     if query is None:
         raise FileError("A database holds many tables. Name one, or give a SELECT, with --query.")
     return replace(data, query=query)

@@ -37,7 +37,7 @@ def audit(
     table
         The released table, as for `shoal.protect`. Cells that a file spells differently stay different. A table of more
         than 20 million cells is judged in parts, with the same verdicts. For a plan with `tables`, a mapping of tables
-        by their names, or the folder that their files are in.
+        by their names, a list of their files, or the folder that these are in.
     plan
         Only its columns, requirements, measures and constraints matter.
     original

@@ -81,14 +81,8 @@ class Keeping:
             raise PlanError(
                 "ledger: m counts the values released of a person, and new records are nobody's. Leave m out."
             )
-        file = Path(ledger) if ledger is not None else (plan.folder / rules.file if rules.file else None)
-        if file is not None and after:
-            raise ParameterError("A ledger in a file has all earlier releases in it. Leave --after out.")
-        earlier = Ledger(file) if file else _in_private(after)
-        if earlier is not None:
-            earlier.check()
-        secret = new_secret() if earlier is None else earlier.secret
-        return cls(plan=plan, rules=rules, earlier=earlier, own_copy=file is None, secret=secret)
+        earlier, secret, own_copy = opened(rules, plan.folder, ledger, after)
+        return cls(plan=plan, rules=rules, earlier=earlier, own_copy=own_copy, secret=secret)
 
     @property
     def k(self) -> int:
@@ -241,6 +235,27 @@ class Keeping:
             }
         )
         return about
+
+
+def opened(
+    rules: LedgerRules, folder: Path, ledger: str | Path | None, after: Sequence[str | Path]
+) -> tuple[Ledger | None, bytes, bool]:
+    """The ledger that a plan and a caller name, its key, and True if the release gets a copy of its own.
+
+    Raises
+    ------
+    ParameterError
+        If two are named.
+    FileError
+        If it is damaged, or there is none where it should be.
+    """
+    file = Path(ledger) if ledger is not None else (folder / rules.file if rules.file else None)
+    if file is not None and after:
+        raise ParameterError("A ledger in a file has all earlier releases in it. Leave --after out.")
+    earlier = Ledger(file) if file else _in_private(after)
+    if earlier is not None:
+        earlier.check()
+    return earlier, new_secret() if earlier is None else earlier.secret, file is None
 
 
 def _in_private(after: Sequence[str | Path]) -> Ledger | None:

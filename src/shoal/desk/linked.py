@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from shoal.desk.audit_whole import pair_and_verdicts
+from shoal.desk.files_of_tables import files_for
 from shoal.desk.given import Given
+from shoal.desk.keeping_linked import LinkedKeeping
 from shoal.desk.whole import exact_measures, refuse_unanswered, release_of
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import ORDER, KnownLess, telling_column
+from shoal.ledger.pending import Pending
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.publication import hidden_in_parts, public_rule, recorded
 from shoal.privacy.of_units import UnitModel
@@ -30,16 +33,10 @@ from shoal.run.linked import LinkedOutcome, carry_out_linked, in_table, links_of
 from shoal.table.files.table import Table
 from shoal.table.links import Links
 from shoal.table.parts.session import allowance
-from shoal.vocabulary.errors import DataError, FileError, ParameterError, quoted
+from shoal.vocabulary.errors import DataError, quoted
 from shoal.vocabulary.progress import OnProgress, shown
 
 WHOLE = ("The tables of a plan are held whole.",)
-
-
-def no_ledger(ledger: Any, after: Any) -> None:
-    """Refuse a ledger, which is kept of releases of one table."""
-    if ledger is not None or after:
-        raise ParameterError("A plan for several tables has no ledger. Leave ledger and after out.")
 
 
 def protect_linked(
@@ -53,20 +50,25 @@ def protect_linked(
     unproved: bool = False,
     stage: OnProgress | None = None,
     reading: Mapping[str, Any] | None = None,
+    ledger: str | Path | None = None,
+    after: Sequence[str | Path] = (),
 ) -> LinkedRelease:
     """Protect several linked tables as a plan says; parameters as for `shoal.protect`.
 
-    `tables`: by name, or the folder that their files are in.
+    `tables`: by name, their files, or the folder that these are in.
     """
     if out is not None:
         check_writable(Path(out))
         check_free(Path(out), overwrite=overwrite)
+    keeping = LinkedKeeping.of(plan, ledger, after)
     given = given_tables(tables, plan, reading)
     allowed = allowance(memory)
     read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
     with shown(stage) as tell:
         done = carry_out_linked(read, plan, seed, tell)
-        release = _proved(done, read, {name: table.origin for name, table in given.items()})
+        hold = all(over.verdict.holds for over in done.over_tables)  # or it is refused, whatever came before
+        pending = keeping.pending(done, read[plan.root]) if keeping is not None and hold else None
+        release = _proved(done, read, {name: table.origin for name, table in given.items()}, pending)
     if out is not None:
         labels = {name: table for name, table in read.items() if isinstance(table, Table)}
         publish_linked(release, out, overwrite=overwrite, labels=labels, unproved=unproved)
@@ -76,44 +78,24 @@ def protect_linked(
 def given_tables(
     tables: Any, plan: LinkedPlan, reading: Mapping[str, Any] | None = None, *, judged: bool = False
 ) -> dict[str, Given]:
-    """The tables that a plan names: of a mapping, or files of a folder.
+    """The tables that a plan names: of a mapping, of several files, or files of a folder.
 
     Raises DataError or FileError naming those that are not there.
     """
-    if isinstance(tables, Given):
-        tables, reading = tables.data, tables.reading
     if isinstance(tables, Mapping):
         if set(tables) != set(plan.keys):
             raise DataError(f"The plan is for the tables {quoted(plan.keys)}; got {quoted(map(str, tables))}.")
         return {name: Given.of(tables[name], reading, judged=judged) for name in plan.keys}
-    if isinstance(tables, (str, Path)) and not Path(tables).exists():
-        raise FileError(f"There is no folder '{tables}'. Name the one with the tables {quoted(plan.keys)}.")
-    if not isinstance(tables, (str, Path)) or not Path(tables).is_dir():
-        raise DataError(
-            f"The plan is for the tables {quoted(plan.keys)}. Give a mapping of frames by these names, or the folder "
-            f"that their files are in."
-        )
-    names = {} if judged else plan.files
-    return {name: Given.of(file_of(Path(tables), name, names.get(name)), reading, judged=judged) for name in plan.keys}
+    files = files_for(tables, plan.keys, {} if judged else plan.files)
+    return {name: Given.of(file, reading, judged=judged) for name, file in files.items()}
 
 
-def file_of(folder: Path, name: str, file: str | None) -> Path:
-    """The file of a table in a folder, by the plan or by the table's name."""
-    candidates = (
-        [folder / file] if file else sorted(p for p in folder.iterdir() if p.is_file() and p.name.split(".")[0] == name)
-    )
-    if len(candidates) != 1 or not candidates[0].exists():
-        there = f"; there are {quoted(p.name for p in candidates)}" if len(candidates) > 1 else ""
-        raise FileError(
-            f"Folder '{folder}' needs one file of the table '{name}', such as {file or f'{name}.csv'}{there}. Name it "
-            f"in the plan, as file: NAME, or put it there."
-        )
-    return candidates[0]
-
-
-def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]]) -> LinkedRelease:
+def _proved(
+    done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]], pending: Pending | None
+) -> LinkedRelease:
     """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
     over = [over.verdict for over in done.over_tables]
+    over += () if pending is None else pending.verdicts
     shared = (*over, *done.bounded, *done.over_rows(), linked_verdict(done.links, done.plan))
     own = {name: tuple(outcome.verdicts()) for name, outcome in done.tables.items()}
     verdicts = (*shared, *(of_table(name, verdict) for name, some in own.items() for verdict in some))
@@ -139,7 +121,7 @@ def _proved(done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, 
         releases[name] = replace(release, account=account)
     cautions = tuple(_cautions(done.plan, {name: outcome.pair for name, outcome in done.tables.items()}))
     evidence = Evidence(verdicts=verdicts, findings=tuple(done.findings()), of_records=cautions)
-    return _together(done, releases, evidence, rules)
+    return replace(_together(done, releases, evidence, rules), pending=pending)
 
 
 def _public_rules(done: LinkedOutcome) -> dict[str, str]:
@@ -206,7 +188,7 @@ def audit_linked(
 ) -> Evidence:
     """Prove or refute the requirements of a plan on released tables, whoever made them; as `shoal.audit`.
 
-    `tables`: by name, or the folder that their files are in.
+    `tables`: by name, their files, or the folder that these are in.
 
     Raises
     ------

@@ -55,7 +55,7 @@ def protect(
         A pandas, polars or pyarrow table, a lazy frame of polars, a DuckDB relation, a data frame of Spark, or
         Microdata; never modified. Or the path of a file, a folder of Parquet or CSV files or a pattern as in
         `data/*.parquet`; or what `shoal.table.files.tables.read_table` made of a file. For a plan with `tables`, a
-        mapping of tables by their names, or the folder that their files are in; they are held whole.
+        mapping of tables by their names, a list of their files, or the folder that these are in; they are held whole.
     plan
         A Plan or LinkedPlan, its sections as a mapping, or the path of a YAML file.
     out
@@ -107,14 +107,14 @@ def protect(
     """
     described = any_plan(plan, folder)
     if isinstance(described, LinkedPlan):
-        from shoal.desk.linked import no_ledger, protect_linked
+        from shoal.desk.linked import protect_linked
 
-        no_ledger(ledger, after)
         run = partial(protect_linked, seed=seed, memory=memory, stage=stage, reading=reading)
+        run = partial(run, ledger=ledger, after=_several(after))
         return run(table, described, out, overwrite=overwrite, unproved=unproved)
     admit(described)
     check_seed(seed)
-    keeping = _keeping(described, ledger, (after,) if isinstance(after, (str, Path)) else after)
+    keeping = _keeping(described, ledger, _several(after))
     allowed = allowance(memory)
     given = Given.of(table, reading)
     if out is not None:
@@ -133,6 +133,10 @@ def protect(
         labels = data if isinstance(data, Table) else None
         release.write(out, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)
     return release
+
+
+def _several(after: str | Path | Sequence[str | Path]) -> Sequence[str | Path]:
+    return (after,) if isinstance(after, (str, Path)) else after
 
 
 def _keeping(plan: Plan, ledger: str | Path | None, after: Sequence[str | Path]) -> "Keeping | None":

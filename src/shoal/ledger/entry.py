@@ -124,7 +124,7 @@ def entry_of(
             raise DataError("m-invariance needs one record a person, and the ledger's key repeats. Leave m out.")
         signatures[name], distinct[name] = _signatures(released, name, names, rows, secret)
     patterns = np.zeros((len(rows), len(names)), dtype=np.uint8)
-    np.maximum.at(patterns, groups[np.searchsorted(persons, numbers)], _patterns(released, before, names))
+    np.maximum.at(patterns, groups[np.searchsorted(persons, numbers)], cell_states(released, before, names))
     return Entry(
         about=about, persons=persons, groups=groups, patterns=patterns, signatures=signatures, distinct=distinct
     )
@@ -151,8 +151,8 @@ def by_person(numbers: Numbers, of_record: Longs) -> tuple[Numbers, Longs, Longs
     return persons, groups, order[first][first_rows(groups, int(groups.max(initial=-1)) + 1)]
 
 
-def _patterns(released: Records, before: Records, names: Sequence[str]) -> Bytes:
-    """Shape (n, quasi-identifiers); the state of each cell."""
+def cell_states(released: Records, before: Records, names: Sequence[str]) -> Bytes:
+    """Shape (n, quasi-identifiers); the state of each cell: `KEPT`, `BLANK` or `RECODED`."""
     states = np.zeros((len(released), len(names)), dtype=np.uint8)
     for place, name in enumerate(names):
         original, own = joint_codes(before[name], released[name]) if name in before else (None, None)

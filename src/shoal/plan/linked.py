@@ -28,14 +28,16 @@ from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.context import ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.linked_keys import OF_KEYS, OF_TABLE, person_column, read_keys
+from shoal.plan.linked_ledger import ledger_section, read_ledger
 from shoal.plan.linked_rules import read_rules
 from shoal.plan.linked_sections import mistaken_settings, read_over_tables
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
-from shoal.plan.sections import EditRules, Output
+from shoal.plan.sections import EditRules, LedgerRules, Output
 from shoal.plan.synthesis import Synthesis, faults, read_synthesis, with_synthesis
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import Gate
+from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
 from shoal.table.links import Keys, root_of
 from shoal.table.schema import ALL_OTHERS
@@ -54,6 +56,7 @@ OF_TABLES = (
     "constraints",
     "suppress_persons",
     "release_keys",
+    "ledger",
     *FOR_ALL,
 )
 """Sections of a plan for several tables."""
@@ -92,6 +95,8 @@ class LinkedPlan:
         Largest share of the persons who may be left out, in all tables, where a requirement fails on them.
     release_keys
         Release the keys, numbered anew by chance among the released rows (true), or no key at all (false).
+    ledger
+        The ledger of all releases, by the key of persons; None without one.
     folder
         Folder in which files that the plan names are looked up.
     """
@@ -107,6 +112,7 @@ class LinkedPlan:
     edit_rules: EditRules = field(default_factory=EditRules)
     suppress_persons: float = 0.0
     release_keys: bool = True
+    ledger: LedgerRules | None = None
     context: ContextName | None = None
     folder: Path = field(default_factory=Path)
 
@@ -139,6 +145,12 @@ class LinkedPlan:
     def output(self) -> Output:
         return self.tables[self.root].output
 
+    @property
+    def k(self) -> int:
+        """The largest k that a requirement asks of classes, over all tables or in one; 2 where none does."""
+        models = (*self.requirements, *(model for plan in self.tables.values() for model in plan.requirements))
+        return max((model.k for model in models if isinstance(model, KAnonymity)), default=2)
+
     def person_column(self, name: str) -> str:
         """The column of a table's plan that numbers persons."""
         return person_column(self.keys, name)
@@ -147,7 +159,9 @@ class LinkedPlan:
         """The sections from which `LinkedPlan.of` makes the same plan again."""
         return self.sections({name: plan.as_mapping() for name, plan in self.tables.items()}, self.edit_rules.rules)
 
-    def sections(self, of_tables: Mapping[str, Mapping[str, Any]], rules: Sequence[str]) -> Spec:
+    def sections(
+        self, of_tables: Mapping[str, Mapping[str, Any]], rules: Sequence[str], *, public: bool = False
+    ) -> Spec:
         """The sections of the plan, with given ones of its tables, and its rules as they are to be written."""
         root = of_tables[self.root]
         sections = {
@@ -159,6 +173,7 @@ class LinkedPlan:
             "constraints": {"rules": list(rules), "broken_rules": self.edit_rules.broken_rules} if rules else {},
             "suppress_persons": self.suppress_persons,
             "release_keys": self.release_keys,
+            "ledger": ledger_section(self.ledger, public=public),
             **{name: root[name] for name in FOR_ALL if name in root},
         }
         unsaid: Spec = {
@@ -169,6 +184,7 @@ class LinkedPlan:
             "constraints": {},
             "suppress_persons": 0.0,
             "release_keys": True,
+            "ledger": None,
         }
         return {name: content for name, content in sections.items() if content != unsaid.get(name)}
 
@@ -207,6 +223,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
     mistakes += mistaken_settings(sections)
     keys = read_keys(sections.get("tables"), mistakes)
     synthesis = read_synthesis(sections.get("synthesis"), mistakes)
+    ledger = read_ledger(sections.get("ledger"), keys, mistakes)
     if mistakes:
         raise PlanError(in_words(mistakes, sections, source), mistakes)
     released = sections.get("release_keys") is not False
@@ -236,6 +253,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         edit_rules=rules,
         suppress_persons=float(sections.get("suppress_persons") or 0.0),
         release_keys=released,
+        ledger=ledger,
         context=sections.get("for"),
         folder=folder,
     )

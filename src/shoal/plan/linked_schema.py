@@ -7,8 +7,10 @@ from pydantic.json_schema import JsonSchemaValue
 from shoal.mask.profiles import Profiles
 from shoal.plan.linked import FOR_ALL
 from shoal.plan.linked_keys import NAME, OF_TABLE
+from shoal.plan.linked_ledger import OF_LEDGER
 from shoal.plan.linked_sections import KINDS, measures_over_tables
 from shoal.plan.model import Plan
+from shoal.plan.sections import LedgerRules
 from shoal.privacy.of_units import UnitModel
 from shoal.replace.persons import Method
 from shoal.vocabulary.registry import registered
@@ -48,6 +50,7 @@ def _several(one: JsonSchemaValue) -> JsonSchemaValue:
         "constraints": one["properties"]["constraints"],
         "suppress_persons": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
         "release_keys": {"type": "boolean", "default": True},
+        "ledger": _ledger(),
         **{section: one["properties"][section] for section in FOR_ALL},
     }
     return _closed("shoal plan for several tables", properties, "tables")
@@ -98,6 +101,12 @@ def _synthesis() -> JsonSchemaValue:
         },
     }
     return _closed("synthesis", properties, "replace")
+
+
+def _ledger() -> JsonSchemaValue:
+    """The section of the ledger, as a plan for one table describes its keys."""
+    described = f"#/$defs/{LedgerRules.__name__}/properties"
+    return _closed("ledger", {key: {"$ref": f"{described}/{key}"} for key in OF_LEDGER})
 
 
 def _closed(title: str, properties: dict[str, Any], *required: str) -> JsonSchemaValue:

@@ -106,6 +106,9 @@ def _of_key(section: str, problem: Mapping[str, Any]) -> str:
         return unknown(f"key of {section}", key, keys)
     if problem["type"] == "bool_type":
         return f"{key} must be true or false; got {problem['input']!r}."
+    if problem["type"] in WHOLE_NUMBERS and section == "ledger":
+        least = keys[key].metadata[0].ge if keys[key].metadata else 1
+        return f"ledger: {key} must be a whole number of at least {least}; got {problem['input']!r}."
     if problem["type"] in WHOLE_NUMBERS:
         return f"{key} must be a whole number from 1 to 1,000; got {problem['input']!r}."
     if key in keys and get_origin(keys[key].annotation) is Literal:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NoReturn, cast
 
 import polars as pl
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from shoal.release import Release
 from shoal.release.evidence_file import declared_by, private_evidence
+from shoal.release.linked import LinkedRelease
 from shoal.report.comparison_page import Row, comparison, comparison_map, comparison_page, comparison_parts
 from shoal.report.display import Picture, displayed
 from shoal.report.evidence import Comparable
@@ -23,6 +24,9 @@ OTHER_CELLS = (
     "The releases were made from tables with different cells, or with columns described differently. Figures can be "
     "compared only between releases of one table."
 )
+
+ALONE = ""
+"""Name of the one table of a release."""
 
 FINITE = ConfigDict(allow_inf_nan=False)
 
@@ -80,8 +84,6 @@ class InputTable:
         KeyError, TypeError, ValueError
             If it is missing or malformed.
         """
-        if "tables" in record:
-            raise FileError("Releases of several linked tables are not compared. Name releases of one table.")
         table, columns = record["input"], record["plan"]["columns"]
         if not isinstance(table["records"], int) or not isinstance(columns, Mapping):
             raise ValueError
@@ -91,6 +93,16 @@ class InputTable:
             columns=frozenset(columns),
             digests=frozenset(digest for digest in digests if isinstance(digest, str)),
         )
+
+
+def inputs_of(record: Mapping[str, Any]) -> dict[str, InputTable]:
+    """Identification of each table that came in, by its name; of one table by itself, by no name.
+
+    Raises as `InputTable.of`.
+    """
+    if "tables" not in record:
+        return {ALONE: InputTable.of(record)}
+    return {name: InputTable.of(own) for name, own in record["tables"].items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +174,9 @@ class Comparison:
 def compare(*releases: Release | str | Path) -> Comparison:
     """Set several releases of one table side by side: requirements, levels reached, risk and loss.
 
+    Of several linked tables, what is required of persons and figures over all tables come first; those of each table
+    have its name before them.
+
     Parameters
     ----------
     releases
@@ -185,20 +200,20 @@ def compare(*releases: Release | str | Path) -> Comparison:
             "Compare releases of one kind."
         )
     evidence: dict[str, Comparable] = {}
-    tables: dict[str, InputTable] = {}
+    inputs: dict[str, dict[str, InputTable]] = {}
     for number, release in enumerate(releases, 1):
         if isinstance(release, Release):
             name = f"release {number}"
-            evidence[name], tables[name] = private_evidence(release), InputTable.of(release.record)
+            evidence[name], inputs[name] = evidence_of(release), inputs_of(release.record)
             continue
         name, folder = str(release), Path(release)
-        content = read_record(folder / ("private" if private else "release") / "evidence.json", "an assessed release")
-        evidence[name] = checked(name, content)
+        evidence[name] = _evidence_in(name, folder / ("private" if private else "release"))
         if (record := folder / "private" / "record.json").is_file():
-            tables[name] = _table_of(record)
-    _refuse_other_tables(tables)
-    digests = [table.digests for table in tables.values()]
-    note = OTHER_CELLS if digests and any(digests[0].isdisjoint(others) for others in digests) else ""
+            inputs[name] = _inputs_in(record)
+    _refuse_other_tables(inputs, evidence)
+    first = next(iter(inputs.values()), {})
+    others = [(first[name], table) for of in inputs.values() for name, table in of.items()]
+    note = OTHER_CELLS if any(one.digests.isdisjoint(other.digests) for one, other in others) else ""
     return Comparison(evidence=evidence, private=private, note=note)
 
 
@@ -230,25 +245,57 @@ def checked(name: str, content: Any) -> Comparable:
     return cast(Comparable, {"reached": [], **content, "measures": measures, "columns": columns})
 
 
-def _table_of(path: Path) -> InputTable:
+def evidence_of(release: Release) -> Comparable:
+    """The private evidence of a release in memory; of linked tables, with that of each."""
+    whole: Any = private_evidence(release)
+    if isinstance(release, LinkedRelease):
+        whole = {**whole, "by table": {name: private_evidence(of) for name, of in release.tables.items()}}
+    return cast(Comparable, whole)
+
+
+def _evidence_in(name: str, folder: Path) -> Comparable:
+    """The evidence in a folder of a release; of linked tables, with that of each, which lies in a folder of its own."""
+    content = read_record(folder / "evidence.json", "an assessed release")
+    tables = [str(table["name"]) for table in content.get("tables", ())]
+    own = {table: read_record(folder / table / "evidence.json", "an assessed release") for table in tables}
+    whole = checked(name, content)
+    return {**whole, "by table": {table: checked(name, of) for table, of in own.items()}} if own else whole
+
+
+def _inputs_in(path: Path) -> dict[str, InputTable]:
     record = read_record(path, "a release", ("input", "plan"))
     try:
-        return InputTable.of(record)
-    except (KeyError, TypeError, ValueError):
+        return inputs_of(record)
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise unreadable(path, "a release") from None
 
 
-def _refuse_other_tables(tables: Mapping[str, InputTable]) -> None:
-    """Refuse to compare releases of tables that differ in number of records or in columns."""
-    for name, table in tables.items():
-        first, other = next(iter(tables.items()))
-        if (table.records, table.columns) != (other.records, other.columns):
-            what = (
-                f"one has {plural(other.records, 'record')}, the other {table.records:,}"
-                if table.records != other.records
-                else (f"only one has the columns {quoted(sorted(table.columns ^ other.columns))}")
-            )
-            raise FileError(
-                f"'{first}' and '{name}' are releases of different tables: {what}. Figures of different "
-                f"tables cannot be compared. Name releases of one table."
-            )
+def _refuse_other_tables(inputs: Mapping[str, Mapping[str, InputTable]], evidence: Mapping[str, Comparable]) -> None:
+    """Refuse to compare releases of tables that differ in their names, in number of records or in columns."""
+    by_table = {name: frozenset(content.get("by table", {ALONE: content})) for name, content in evidence.items()}
+    for name, tables in by_table.items():
+        first, others = next(iter(by_table.items()))
+        if tables != others:
+            there = quoted(sorted((tables ^ others) - {ALONE}))
+            _refuse(first, name, f"only one has {there}")
+    for name, of in inputs.items():
+        first, other = next(iter(inputs.items()))
+        for table, own in of.items():
+            if what := _difference(other[table], own):
+                _refuse(first, name, what if table == ALONE else f"in '{table}' {what}")
+
+
+def _difference(one: InputTable, other: InputTable) -> str:
+    """The difference between two tables in words; empty if both have as many records and the same columns."""
+    if one.records != other.records:
+        return f"one has {plural(one.records, 'record')}, the other {other.records:,}"
+    if one.columns != other.columns:
+        return f"only one has the columns {quoted(sorted(one.columns ^ other.columns))}"
+    return ""
+
+
+def _refuse(first: str, name: str, what: str) -> NoReturn:
+    raise FileError(
+        f"'{first}' and '{name}' are releases of different tables: {what}. Figures of different tables cannot be "
+        f"compared. Name releases of one table, or of the same linked ones."
+    )

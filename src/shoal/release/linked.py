@@ -32,7 +32,7 @@ from shoal.release.publish import (
     write_record,
 )
 from shoal.release.refusal import require
-from shoal.release.value import Account, Release, WholeRelease
+from shoal.release.value import Account, Pending, Release, WholeRelease
 from shoal.report.became import counts_kept
 from shoal.report.evidence import EvidenceFile, TableOfSeveral
 from shoal.run.linked import links_of
@@ -58,6 +58,8 @@ class LinkedRelease(Release):
         The plan of all.
     links
         Which released row belongs to which.
+    pending
+        Enters the release in the plan's ledger when it is written; None without a ledger.
 
     Other parameters are those of `Release`, for all tables together.
     """
@@ -65,6 +67,7 @@ class LinkedRelease(Release):
     tables: Mapping[str, WholeRelease]
     plan: LinkedPlan = field(repr=False)
     links: Links = field(repr=False)
+    pending: Pending | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Release of {counted(self.links)}\n{self.evidence!r}"
@@ -130,6 +133,7 @@ def account_of_tables(
     """
     accounts = {name: release.account for name, release in tables.items()}
     first, public = accounts[plan.root], {**_public_requirements(tables), **rules}
+    plans = {name: account.plan for name, account in accounts.items()}
 
     def every(columns: str) -> tuple[str, ...]:
         return tuple(f"{name}.{column}" for name, account in accounts.items() for column in getattr(account, columns))
@@ -137,12 +141,7 @@ def account_of_tables(
     return replace(
         first,
         steps=tuple(
-            replace(
-                step,
-                step=f"{name}: {step.step}",
-                columns=tuple(f"{name}.{column}" for column in step.columns),
-                place=None,
-            )
+            replace(step, step=f"{name}: {step.step}", columns=tuple(f"{name}.{c}" for c in step.columns), place=None)
             for name, account in accounts.items()
             for step in account.steps
         ),
@@ -151,7 +150,7 @@ def account_of_tables(
             for name, account in accounts.items()
             for column in account.columns
         ),
-        plan=plan.sections({name: account.plan for name, account in accounts.items()}, tuple(rules.values())),
+        plan=plan.sections(plans, tuple(rules.values()), public=True),
         requirements=tuple(public.get(verdict.requirement, verdict.requirement) for verdict in evidence.verdicts),
         not_released=every("not_released"),
         untouched=(),
@@ -225,6 +224,8 @@ def publish_linked(
         _prove_files(release, read)
         write_evidence({**public_evidence(release, files=files), "tables": shown[public]}, public)
         write_evidence({**private_evidence(release), "tables": shown[private]}, private)
+        if release.pending is not None:
+            release.pending.record(temporary, release.account)
         write_record(release.record, temporary)
         check_free(target, overwrite=overwrite)
     return target

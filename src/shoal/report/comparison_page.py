@@ -101,7 +101,7 @@ def _numbered(figures: Iterable[ReleaseFigure]) -> Iterator[ReleaseFigure]:
 
 
 def _figures(content: Comparable) -> Iterator[ReleaseFigure]:
-    """All figures of a release that are compared."""
+    """All figures of a release that are compared; those of one of several tables with its name before them."""
     for verdict in content["requirements"]:
         title = verdict["requirement"]
         yield ReleaseFigure(group="requirement", title=title, value=verdict["achieved"], better=_direction(verdict))
@@ -123,6 +123,10 @@ def _figures(content: Comparable) -> Iterator[ReleaseFigure]:
     if shares := [before["changed"] for column in content["columns"] if (before := column["original"])]:
         changed = sum(shares) / len(shares)
         yield ReleaseFigure(group="release", title="Cells changed", value=changed, better="lower", limits=WHOLE)
+    for name, of_table in content.get("by table", {}).items():  # whose requirements stand above, under its name
+        for figure in _figures(of_table):
+            if figure.group != "requirement":
+                yield replace(figure, title=f"{name}: {figure.title}")
 
 
 def _score(measures: Sequence[Figure]) -> float | None:

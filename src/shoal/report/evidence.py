@@ -284,14 +284,18 @@ Judged = TypedDict(
 """Results of the judges, as in record.json."""
 
 
-class Comparable(TypedDict):
-    """The parts of a release's evidence that are set beside those of others."""
-
-    records: int
-    requirements: list[Requirement]
-    measures: list[Figure]
-    reached: list[Reached]
-    columns: list[ReleasedColumn]
+Comparable = TypedDict(
+    "Comparable",
+    {
+        "records": int,
+        "requirements": list[Requirement],
+        "measures": list[Figure],
+        "reached": list[Reached],
+        "columns": list[ReleasedColumn],
+        "by table": NotRequired["dict[str, Comparable]"],
+    },
+)
+"""The parts of a release's evidence that are set beside those of others; of linked tables, with those of each."""
 
 
 TableOfSeveral = TypedDict(

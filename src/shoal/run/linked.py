@@ -82,22 +82,23 @@ class LinkedOutcome:
     @cached_property
     def over_tables(self) -> list[OverTables]:
         """Verdicts on the requirements over persons."""
-        return judged_over_tables(self.plan.requirements, self._stages)
+        return judged_over_tables(self.plan.requirements, self.stages)
 
     @property
     def bounded(self) -> list[Verdict]:
         """Verdicts on bounds on figures over all tables."""
-        return bounded_over_tables(self.plan.bounds, self._stages, self.before) if self.plan.bounds else []
+        return bounded_over_tables(self.plan.bounds, self.stages, self.before) if self.plan.bounds else []
 
     def findings(self) -> list[Finding]:
         """Figures of the measures over all tables, those that are bounded too; of made-up persons, of their copies."""
         copied = () if self.plan.synthesis is None else (UniqueExactMatches(),)
         named = (*self.plan.measures, *(gate.measure for gate in self.plan.bounds), *copied)
         measures = [m for n, m in enumerate(named) if not any(m.same_as(other) for other in named[:n])]
-        return measured_over_tables(measures, self._stages[0][0], self.before, self.entropy) if measures else []
+        return measured_over_tables(measures, self.stages[0][0], self.before, self.entropy) if measures else []
 
     @cached_property
-    def _stages(self) -> list[tuple[Joined, Mapping[str, Laws]]]:
+    def stages(self) -> list[tuple[Joined, Mapping[str, Laws]]]:
+        """The released tables as they are judged: as written, and filled in; each with the laws of the original."""
         places = {name: np.arange(len(done.released)) for name, done in self.tables.items()}
         return _stages(self.tables, places, self.original_links, self.before, self.rules)
 

@@ -26,16 +26,19 @@ WRITTEN_CODE = r"^[+-]?0\d"
 TOO_LONG = r"^[+-]?\d{19,}$"
 """Integers of 19 digits or more; a column with one holds codes, too, unless all fit into 64 bits."""
 DAY = r"\d{4}-\d{2}-\d{2}"
-STAMP = DAY + r" ([01]\d|2[0-3]):[0-5]\d:[0-5]\d"
-STAMPS = {
-    STAMP: "%Y-%m-%d %H:%M:%S",
-    STAMP + r"\.\d{3}": "%Y-%m-%d %H:%M:%S%.3f",
-    STAMP + r"\.\d{6}": "%Y-%m-%d %H:%M:%S%.6f",
-}
+CLOCK = r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d"
+FRACTIONS = {"": "", r"\.\d{3}": "%.3f", r"\.\d{6}": "%.6f"}
+STAMPS = {f"{DAY} {CLOCK}{form}": f"%Y-%m-%d %H:%M:%S{written}" for form, written in FRACTIONS.items()}
 """Date-times as pandas and databases write them, with the format string of each.
 
 To the second, or to the millisecond or microsecond if needed.
 """
+
+IN_UTC = {f"{DAY}T{CLOCK}{form}Z": f"%Y-%m-%dT%H:%M:%S{written}Z" for form, written in FRACTIONS.items()}
+"""The same in Coordinated Universal Time, as ISO 8601 and exchanges of health records write them."""
+
+UTC = "UTC"
+"""The one time zone of times in a text file: any other would shift hours, or lose the offset that was written."""
 
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 """Names of the delimiters."""
@@ -46,8 +49,9 @@ def read_csv(
 ) -> Table:
     """Read a CSV file with a header row, compressed by gzip or not.
 
-    Columns become integers, floats, ISO dates or date-times (2024-01-31 12:30:00) only where every cell is one; numbers
-    written with a leading zero are codes and stay text. Blank lines at the end count for nothing.
+    Columns become integers, floats, ISO dates or date-times (2024-01-31 12:30:00, or 2024-01-31T12:30:00Z in UTC) only
+    where every cell is one, and are written back in that form. Times with another offset stay text, so that no hour
+    shifts. Numbers written with a leading zero are codes and stay text. Blank lines at the end count for nothing.
 
     Raises FileError if the file is empty, its encoding cannot be told, or a record has more or fewer cells than the
     header; DataError if a column has no name, or the name of another.
@@ -245,9 +249,10 @@ def _dated(column: pl.Series, present: pl.Series) -> pl.Series:
     if present.str.contains(rf"^{DAY}$").all():
         dates = column.str.to_date("%Y-%m-%d", strict=False)
         return dates if dates.null_count() == column.null_count() else column
-    for form, written in STAMPS.items():
+    for form, written in (STAMPS | IN_UTC).items():
         if present.str.contains(rf"^{form}$").all():
             dates = column.str.to_datetime(written, strict=False, time_unit="us")
+            dates = dates.dt.replace_time_zone(UTC if form in IN_UTC else None)
             return dates if dates.null_count() == column.null_count() and _form_of(dates) == written else column
     return column
 
@@ -263,16 +268,21 @@ def write_csv(frame: pl.DataFrame, file: Path | IO[bytes], *, guard_formulas: bo
     )
 
 
-def with_stamps(frame: pl.DataFrame) -> pl.DataFrame:
-    """Date-times without a time zone as text, in the format in which they are read back."""
-    stamps = [column for column in frame if isinstance(column.dtype, pl.Datetime) and not column.dtype.time_zone]
+def with_stamps(frame: pl.DataFrame, *, only_in_utc: bool = False) -> pl.DataFrame:
+    """Date-times without a time zone, and those in UTC, as text in the format in which they are read back."""
+    zones = (UTC,) if only_in_utc else (None, UTC)
+    stamps = [column for column in frame if isinstance(column.dtype, pl.Datetime) and _zone(column) in zones]
     return frame.with_columns(column.dt.to_string(_form_of(column)) for column in stamps)
+
+
+def _zone(stamps: pl.Series) -> str | None:
+    return stamps.dtype.time_zone if isinstance(stamps.dtype, pl.Datetime) else None
 
 
 def _form_of(stamps: pl.Series) -> str:
     """The coarsest format that loses nothing of a column."""
     parts = stamps.dt.microsecond()
-    seconds, milliseconds, microseconds = STAMPS.values()
+    seconds, milliseconds, microseconds = (IN_UTC if _zone(stamps) == UTC else STAMPS).values()
     if not (parts != 0).any():
         return seconds
     return microseconds if (parts % 1000 != 0).any() else milliseconds

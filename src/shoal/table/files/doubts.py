@@ -17,6 +17,9 @@ THOUSANDS = (
 
 PERCENT = r"^[+-]?\d*[.,]?\d+ ?%$"
 DATE = r"^(\d{1,2}|\d{4})[./-]\d{1,2}[./-](\d{1,2}|\d{4})([ T]\d{1,2}:\d{2}.*)?$"
+OFFSET = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)? ?(Z|[+-]\d{2}(:?\d{2})?)$"
+"""Times with their distance from Coordinated Universal Time."""
+
 FORMULA_STARTS = r"^[=+\-@\t\r]"
 CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 """Control characters, which no screen shows."""
@@ -64,10 +67,15 @@ def _of_numbers_written_otherwise(present: pl.Series) -> str:
         return "holds numbers whose thousands are set apart and is read as text. Take out what sets them apart."
     if _all_numbers(present, PERCENT):
         return "holds numbers with a percent sign and is read as text. Take the signs out if it is to be a number."
+    if present.str.contains(OFFSET).all():
+        return (
+            "holds times with an offset from UTC and is read as text, so that no hour shifts. Write them in UTC, as in "
+            "2024-01-31T12:30:00Z, or as local times without an offset."
+        )
     if present.str.contains(DATE).all():
         return (
             "looks like dates and is read as text, because only dates written YYYY-MM-DD, and date-times "
-            "YYYY-MM-DD hh:mm:ss, are read as such."
+            "YYYY-MM-DD hh:mm:ss or, in UTC, YYYY-MM-DDThh:mm:ssZ, are read as such."
         )
     return ""
 

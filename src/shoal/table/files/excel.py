@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import polars as pl
 
 from shoal.table.files.clock import NO_TIME
-from shoal.table.files.csv_text import escape_formulas
+from shoal.table.files.csv_text import escape_formulas, with_stamps
 from shoal.table.files.doubts import doubts
 from shoal.table.files.spelling import spellings
 from shoal.table.files.table import ReadOptions, Table, library, unreadable
@@ -156,5 +156,6 @@ def write_excel(table: Table, path: Path, guard: bool) -> None:
     content = BytesIO()  # in memory, so that a full disk is met by us, and not by the library in its own files
     with Workbook(content, {"in_memory": True}) as workbook:
         workbook.set_properties({"created": NO_TIME})
-        (escape_formulas(table.frame) if guard else table.frame).write_excel(workbook, autofit=True)
+        frame = with_stamps(table.frame, only_in_utc=True)  # a cell of Excel has no time zone
+        (escape_formulas(frame) if guard else frame).write_excel(workbook, autofit=True)
     path.write_bytes(content.getvalue())

@@ -16,6 +16,7 @@ import polars as pl
 from shoal.table.files.csv_text import (
     DAY,
     DELIMITERS,
+    IN_UTC,
     MISSING_AMONG_NUMBERS,
     STAMPS,
     TOO_LONG,
@@ -226,17 +227,19 @@ class _Forms:
             return "VARCHAR" if codes else "BIGINT" if self.whole else "DOUBLE"
         if self.dates == {DAY}:
             return "DATE"
-        seconds, *_ = STAMPS
-        return "TIMESTAMP" if self.dates and (self.dates == {seconds} or self.fine) else ""
+        for kind, (seconds, *further) in (("TIMESTAMP", STAMPS), ("TIMESTAMPTZ", IN_UTC)):
+            if self.dates and (self.dates == {seconds} or (self.fine and self.dates <= {*further})):
+                return kind
+        return ""
 
     def see(self, cells: pl.Series) -> None:
         """Take further cells into account."""
         if len(cells) and self.numbers is not False:
             self._see_numbers(cells.str.strip_chars(" "))
         if len(cells) and self.dates != set():
-            forms = (DAY, *STAMPS) if self.dates is None else tuple(self.dates)
+            forms = (DAY, *STAMPS, *IN_UTC) if self.dates is None else tuple(self.dates)
             self.dates = {form for form in forms if cells.str.contains(f"^{form}$").all()}
-            self.fine |= not cells.str.ends_with("000").all()
+            self.fine |= not cells.str.strip_chars_end("Z").str.ends_with("000").all()
 
     def _see_numbers(self, bare: pl.Series) -> None:
         whole = bare.cast(pl.Int64, strict=False)

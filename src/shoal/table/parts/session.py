@@ -75,7 +75,9 @@ def session(memory: int, spill: Path) -> Any:
         "preserve_insertion_order": "true",
         "threads": len(os.sched_getaffinity(0)),
     }
-    return duckdb_module().connect(":memory:", config=settings)
+    connection = duckdb_module().connect(":memory:", config=settings)
+    connection.execute("SET TimeZone = 'UTC'")  # else times with a zone would have the hours of this machine's
+    return connection
 
 
 def workers_for(memory: int, wanted: int | None) -> int:
