@@ -138,7 +138,7 @@ class Collection:
 
     def _cells(self, bits: Longs) -> Bools:
         """Shape (m, f); the free columns that bits stand for."""
-        return (bits[:, None] >> np.arange(len(self._free))) & 1 == 1
+        return np.asarray((bits[:, None] >> np.arange(len(self._free))) & 1 == 1)
 
     def _bit(self, columns: Sequence[int]) -> int:
         return sum(1 << self._free.index(j) for j in columns)
