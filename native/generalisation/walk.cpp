@@ -5,6 +5,10 @@
 // goes on with the rest. So every record is released at one of the cheapest nodes at which it finds company, and unlike
 // with one node for all no record has to wait for another one's company.
 //
+// Where the requirement bounds how many records of a confidential value a class may hold, records with rare values, which
+// need large classes, come first, in a walk of their own (rare_values.hpp); and of a class that breaks a bound the largest
+// part that does not is released.
+//
 // A walk that has looked at as many nodes or cells as it may goes on through a thinned lattice (thinned.hpp) with as many
 // again, and then straight to the top: labels found at the end make up for the levels left out.
 //
@@ -21,6 +25,7 @@
 #include "core/keys.hpp"
 #include "core/progress.hpp"
 #include "generalisation/classing.hpp"
+#include "generalisation/rare_values.hpp"
 #include "generalisation/recoding_table.hpp"
 #include "generalisation/thinned.hpp"
 #include "requirement/requirement_check.hpp"
@@ -36,6 +41,8 @@ class Failures {
     for (std::size_t r = 0; r < rows; ++r) bits_.push_back(random.bits());
   }
   std::uint64_t of(std::int32_t row) const { return bits_[static_cast<std::size_t>(row)]; }
+  // After some records of a combination have gone.
+  void renew(std::int32_t row) { bits_[static_cast<std::size_t>(row)] = bits_[static_cast<std::size_t>(row)] * 0x9e3779b97f4a7c15ull + 0x6661696c75726573ull; }
   bool contains(std::uint64_t members) const { return tally_.get(members) > 0; }
   void add(std::uint64_t members) { tally_.at(members) = 1; }
 
@@ -48,15 +55,17 @@ class Walk {
  public:
   // `losses`: what a suppressed record of each combination loses; `allowance`: how many may be suppressed.
   Walk(const RecodingTable& whole, std::size_t k, const RequirementCheck& check, const double* losses, std::int64_t allowance)
-      : covering_(whole.covering), table_(whole.combinations), k_(static_cast<std::int64_t>(k)), check_(check), suppressed_(losses), allowance_(allowance),
-        classing_(whole.hierarchies, table_), means_(table_.mean_losses(whole.hierarchies)), order_(means_), failures_(check.columns() > 0 ? table_.m : 0),
-        records_(table_.m), n_(whole.records()) {
+      : covering_(whole.covering), left_(whole.combinations.counts, whole.combinations.counts + whole.combinations.m),
+        table_{whole.combinations.leaves, left_.data(), whole.combinations.m, whole.combinations.q}, k_(static_cast<std::int64_t>(k)), check_(check),
+        suppressed_(losses), allowance_(allowance), classing_(whole.hierarchies, table_), means_(table_.mean_losses(whole.hierarchies)), order_(means_),
+        failures_(check.columns() > 0 ? table_.m : 0), rare_(check, whole.records()), records_(table_.m), n_(whole.records()) {
     for (std::size_t i = 0; i < n_; ++i) records_[static_cast<std::size_t>(whole.rows()[i])].push_back(static_cast<std::int32_t>(i));
     for (std::size_t r = 0; r < table_.m; ++r) rest_.push_back(static_cast<std::int32_t>(r));
   }
 
   std::vector<std::int32_t> labels(std::int64_t most_nodes, std::int64_t most_cells, Progress& progress) {
-    const Budget whole{most_nodes, most_cells};
+    if (rare_.bounded()) start_with_rare(most_cells, progress);
+    const Budget whole{nodes_ + most_nodes, cells_ + most_cells};
     while (!rest_.empty() && !order_.done() && order_.waiting() < kMostWaiting && !spent(whole)) visit(order_.next(), progress);
     if (!rest_.empty() && !order_.done()) walk_thinned(most_nodes, most_cells, progress);
     join_rest();
@@ -69,6 +78,7 @@ class Walk {
   std::int64_t nodes() const { return nodes_; }
 
  private:
+  static constexpr std::size_t kRare = 2;  // records that need larger classes than so many times k come first
   static constexpr std::size_t kMostWaiting = 3'000'000;  // nodes waiting in the order take some 100 bytes each
 
   // How far a walk may go: until so many nodes and cells have been looked at.
@@ -77,6 +87,67 @@ class Walk {
   };
 
   bool spent(const Budget& budget) const { return nodes_ >= budget.nodes || cells_ >= budget.cells; }
+
+  // Classes of the records that need much larger ones than k, those first that need the largest.
+  void start_with_rare(std::int64_t most_cells, Progress& progress) {
+    std::size_t floor = 1;
+    while (2 * floor <= rare_.largest_need()) floor *= 2;
+    for (; floor > kRare * static_cast<std::size_t>(k_); floor /= 2) {
+      const Budget more{std::numeric_limits<std::int64_t>::max(), cells_ + most_cells / 16};
+      NodeOrder order(means_);
+      while (!order.done() && order.waiting() < kMostWaiting && !spent(more) && visit_rare(order.next(), floor, progress)) {}
+    }
+  }
+
+  // Release classes of records that need `floor` or more at a node; false where no such record is left.
+  bool visit_rare(const Levels& node, std::size_t floor, Progress& progress) {
+    ++nodes_;
+    cells_ += static_cast<std::int64_t>(rest_.size() * table_.q);
+    progress.look(1.0 - static_cast<double>(rest_.size()) / static_cast<double>(table_.m));
+    classing_.classes(node, rest_, ids_, sizes_);
+    std::vector<std::size_t> least(sizes_.size(), std::numeric_limits<std::size_t>::max());
+    bool waiting = false;
+    for (std::size_t i = 0; i < rest_.size(); ++i)
+      for (const std::int32_t record : records_[static_cast<std::size_t>(rest_[i])])
+        if (const std::size_t need = rare_.need(record); need >= floor) {
+          waiting = true;
+          std::size_t& of_class = least[static_cast<std::size_t>(ids_[i])];
+          of_class = std::min(of_class, need);
+        }
+    if (!waiting) return false;
+    std::vector<Members> pools(sizes_.size());
+    for (std::size_t i = 0; i < rest_.size(); ++i) {
+      const auto c = static_cast<std::size_t>(ids_[i]);
+      if (static_cast<std::size_t>(sizes_[c]) < std::max(least[c], static_cast<std::size_t>(k_))) continue;
+      const Members& list = records_[static_cast<std::size_t>(rest_[i])];
+      pools[c].insert(pools[c].end(), list.begin(), list.end());
+    }
+    for (Members& pool : pools)
+      if (!pool.empty()) take(rare_.reserved(std::move(pool), floor, static_cast<std::size_t>(k_)));
+    drop_empty();
+    return true;
+  }
+
+  // Make a class of some records, where that is allowed, and take them from those that wait.
+  void take(Members members) {
+    if (members.empty() || !allowed(members)) return;
+    std::vector<std::int32_t> sorted = members, rows;
+    std::sort(sorted.begin(), sorted.end());
+    for (const std::int32_t i : members) rows.push_back(covering_.row(i));
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    for (const std::int32_t row : rows) {
+      Members& list = records_[static_cast<std::size_t>(row)];
+      list.erase(std::remove_if(list.begin(), list.end(), [&](std::int32_t m) { return std::binary_search(sorted.begin(), sorted.end(), m); }), list.end());
+      left_[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(list.size());
+      failures_.renew(row);
+    }
+    classes_.push_back(Covered::of(std::move(members), covering_));
+  }
+
+  void drop_empty() {
+    rest_.erase(std::remove_if(rest_.begin(), rest_.end(), [&](std::int32_t r) { return left_[static_cast<std::size_t>(r)] == 0; }), rest_.end());
+  }
 
   void walk_thinned(std::int64_t most_nodes, std::int64_t most_cells, Progress& progress) {
     const double cells = static_cast<double>(rest_.size() * table_.q);
@@ -121,21 +192,15 @@ class Walk {
       rows[static_cast<std::size_t>(place[c])].push_back(rest_[i]);
     }
     if (rows.empty()) return;
-    std::vector<bool> released(rows.size());
-    for (std::size_t c = 0; c < rows.size(); ++c) released[c] = release(rows[c]);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < rest_.size(); ++i) {
-      const std::int32_t c = place[static_cast<std::size_t>(ids_[i])];
-      if (c < 0 || !released[static_cast<std::size_t>(c)]) rest_[kept++] = rest_[i];
-    }
-    rest_.resize(kept);
+    for (const Members& list : rows) release(list);
+    drop_empty();
   }
 
-  bool release(const Members& rows) {
+  void release(const Members& rows) {
     std::uint64_t bits = 0;
     if (check_.columns() > 0) {
       for (const std::int32_t r : rows) bits += failures_.of(r);
-      if (failures_.contains(bits)) return false;
+      if (failures_.contains(bits)) return;
     }
     Members members;
     for (const std::int32_t r : rows) {
@@ -144,10 +209,11 @@ class Walk {
     }
     if (!allowed(members)) {
       failures_.add(bits);
-      return false;
+      if (rare_.bounded()) take(rare_.largest_part(std::move(members)));
+      return;
     }
+    for (const std::int32_t r : rows) records_[static_cast<std::size_t>(r)].clear(), left_[static_cast<std::size_t>(r)] = 0;
     classes_.push_back(Covered::of(std::move(members), covering_));
-    return true;
   }
 
   // Whether records may be a class.
@@ -246,7 +312,8 @@ class Walk {
   }
 
   const Covering& covering_;
-  const Combinations& table_;
+  std::vector<std::int64_t> left_;  // records of each combination that are not yet released
+  const Combinations table_;
   std::int64_t k_;
   const RequirementCheck& check_;
   const double* suppressed_;  // what a suppressed record of each combination loses
@@ -255,7 +322,8 @@ class Walk {
   std::vector<std::vector<double>> means_;
   NodeOrder order_;
   Failures failures_;
-  std::vector<Members> records_;  // of each combination
+  RareValues rare_;
+  std::vector<Members> records_;  // of each combination, those not yet released
   std::size_t n_;
   Members rest_;  // combinations not yet released
   std::vector<Covered> classes_;

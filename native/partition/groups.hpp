@@ -33,13 +33,16 @@ using Record = std::int32_t;
 using Group = std::int32_t;
 
 // A copy of the records about their mean, scaled by a power of two so that no square overflows or vanishes,
-// rows padded with zeros to a multiple of four values; columns of codes apart.
+// rows padded with zeros to a multiple of four values; columns of codes apart. Records have weights only where there are
+// no codes: the compositions of groups (compositions.hpp) count records.
 class Cloud {
  public:
-  // `weights` may be null: every record then counts once. `sizes` and `sides` tell the columns of codes, as for `mdav`;
-  // both may be null: all are numbers.
-  Cloud(const double* x, const double* weights, std::size_t n, std::size_t d, const std::int64_t* sizes = nullptr,
-        const double* sides = nullptr)
+  // Numbers alone. `weights` may be null: every record then counts once.
+  Cloud(const double* x, const double* weights, std::size_t n, std::size_t d) : Cloud(x, n, d, nullptr, nullptr) {
+    if (weights != nullptr) weight_.assign(weights, weights + n);
+  }
+  // `sizes` and `sides` tell the columns of codes, as for `mdav`; both may be null: all are numbers.
+  Cloud(const double* x, std::size_t n, std::size_t d, const std::int64_t* sizes, const double* sides)
       : n_(n), weight_(n, 1.0) {
     std::vector<std::size_t> numbers;
     for (std::size_t j = 0; j < d; ++j)
@@ -58,7 +61,6 @@ class Cloud {
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < numbers.size(); ++j)
         x_[i * width_ + j] = std::ldexp(x[i * d + numbers[j]], -exponent_) - mean[j];
-    if (weights != nullptr) weight_.assign(weights, weights + n);
     if (numbers.size() < d) categories_ = Categories(x, n, d, sizes, sides, exponent_);
   }
 
@@ -263,15 +265,16 @@ class Groups {
     stale_[static_cast<std::size_t>(g)] = 0;
     if (!cloud_.coded()) return;
     compositions_[static_cast<std::size_t>(g)].clear();
-    for (const Record i : list) book(g, i, total > 0 ? cloud_.weight(i) : 1.0);
+    for (const Record i : list) book(g, i, 1.0);
   }
 
-  void book(Group g, Record i, double weight) {
-    if (cloud_.coded()) cloud_.categories().book(static_cast<std::size_t>(i), weight, compositions_[static_cast<std::size_t>(g)]);
+  // Count a record's categories in a group, or no longer (-1).
+  void book(Group g, Record i, double sign) {
+    if (cloud_.coded()) cloud_.categories().book(static_cast<std::size_t>(i), sign, compositions_[static_cast<std::size_t>(g)]);
   }
 
-  // What the weights of a group's categories are shares of.
-  double mass(Group g) const { return weight(g) > 0 ? weight(g) : std::max(static_cast<double>(size(g)), 1.0); }
+  // What the counts of a group's categories are shares of.
+  double mass(Group g) const { return std::max(static_cast<double>(size(g)), 1.0); }
 
   bool must_recentre(Group g) {
     return size(g) <= kSmall || weight(g) <= 0 || ++stale_[static_cast<std::size_t>(g)] >= size(g);
@@ -284,7 +287,7 @@ class Groups {
     const double* row = cloud_.row(i);
     const double step = sign * cloud_.weight(i) / weight(g);
     for (std::size_t j = 0; j < cloud_.width(); ++j) c[j] += step * (row[j] - c[j]);
-    book(g, i, sign * cloud_.weight(i));
+    book(g, i, sign);
   }
 
   void recentre_after_exchange(Group g, Record out, Record in) {
@@ -294,8 +297,8 @@ class Groups {
     const double w = cloud_.weight(out), v = cloud_.weight(in);
     for (std::size_t j = 0; j < cloud_.width(); ++j)
       c[j] += (v * (coming[j] - c[j]) - w * (leaving[j] - c[j])) / weight(g);
-    book(g, out, -w);
-    book(g, in, v);
+    book(g, out, -1.0);
+    book(g, in, 1.0);
   }
 
   const Cloud& cloud_;

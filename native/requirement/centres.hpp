@@ -43,6 +43,11 @@ class Centres {
     return result;
   }
 
+  bool coded() const { return categories_.columns() > 0; }
+  // The numbers of a centroid, and how many there are; those of the next one follow.
+  const double* numbers(std::size_t g) const { return centre_.data() + g * d_; }
+  std::size_t width() const { return d_; }
+
   // `g` takes the records of `h`, which is to be removed.
   void unite(std::size_t g, std::size_t h) {
     const double share = size_[h] / (size_[g] + size_[h]);
@@ -66,8 +71,6 @@ class Centres {
   }
 
  private:
-  bool coded() const { return categories_.columns() > 0; }
-
   void add(std::size_t g, std::size_t row, std::size_t before) {
     for (std::size_t j = 0; j < d_; ++j)
       centre_[g * d_ + j] += (x_[row * columns_ + numbers_[j]] - centre_[g * d_ + j]) / static_cast<double>(before + 1);

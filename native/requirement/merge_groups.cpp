@@ -14,14 +14,15 @@
 // small is merged with the nearest under every rule, and so is one for which no union settles anything.
 //
 // The groups over the limit wait in a heap; an entry whose group has changed since is skipped. Partners are
-// found by a scan of the live groups' centroids, kept side by side in memory.
+// found by a scan of the live groups' centroids, kept side by side in memory; the nearest of many by a tree over them
+// (nearest_centre.hpp).
 #include <limits>
 #include <queue>
 #include <tuple>
 
 #include "core/progress.hpp"
 #include "core/words.hpp"
-#include "requirement/centres.hpp"
+#include "requirement/nearest_centre.hpp"
 #include "requirement/requirement_check.hpp"
 
 namespace shoal {
@@ -71,7 +72,7 @@ class Merger {
  private:
   static constexpr double kSmall = 1e9;      // groups under k come before all others
   static constexpr double kNothing = 1e-12;  // a smaller share settled is a rounding error
-  static constexpr std::size_t kGone = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kGone = NearestCentre::kGone;
 
   static std::vector<std::vector<Record>> members_of(const Ints& labels) {
     std::vector<std::vector<Record>> members;
@@ -98,7 +99,7 @@ class Merger {
 
   std::size_t partner(std::size_t g) {
     return centres_.from(g, [&](auto apart) {
-      if (partner_ == Partner::kNearest || group_states_[g].excess <= 0) return least(g, apart);
+      if (partner_ == Partner::kNearest || group_states_[g].excess <= 0) return nearest(g, apart);
       if (partner_ == Partner::kFarthest) return least(g, [&](std::size_t h) { return -apart(h); });
       return cheapest(g, apart);
     });
@@ -115,6 +116,14 @@ class Merger {
       if (now < lowest || best == kGone || (now == lowest && name_[h] < name_[best])) lowest = now, best = h;
     }
     return best;
+  }
+
+  template <class Apart>
+  std::size_t nearest(std::size_t g, const Apart& apart) {
+    if (centres_.coded() || members_.size() < NearestCentre::kFewest) return least(g, apart);
+    if (tree_.worn()) tree_.build(centres_, name_);
+    const std::size_t best = tree_.nearest(g, centres_, place_, apart);
+    return best == kGone ? least(g, apart) : best;
   }
 
   template <class Apart>
@@ -140,6 +149,8 @@ class Merger {
     members_[g].insert(members_[g].end(), members_[h].begin(), members_[h].end());
     group_states_[g] = check_.united(group_states_[g], group_states_[h]);
     ++version_[g];
+    tree_.change(name_[g]);
+    tree_.drop(name_[h]);
     enlist(g);
     remove(h);
   }
@@ -166,6 +177,7 @@ class Merger {
   RequirementCheck& check_;
   std::vector<std::vector<Record>> members_;
   Centres centres_;
+  NearestCentre tree_;
   std::vector<GroupState> group_states_;
   std::vector<std::uint32_t> version_;
   std::vector<std::size_t> name_, place_;

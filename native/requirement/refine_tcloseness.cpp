@@ -13,7 +13,7 @@ struct RequirementRefinement {
 
 Cloud cloud_of(const Matrix& x, const Coding& coding) {
   const std::int64_t* const sizes = coding ? coding->first.data() : nullptr;
-  return {x.data(), nullptr, x.shape(0), x.shape(1), sizes, coding ? coding->second.data() : nullptr};
+  return {x.data(), x.shape(0), x.shape(1), sizes, coding ? coding->second.data() : nullptr};
 }
 
 constexpr const char* kRefine = R"(Lower the within-group sum of squares, keeping groups of `k` or more and ending without excess.

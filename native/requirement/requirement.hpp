@@ -23,6 +23,11 @@ class Requirement {
     (void)records;
     return nullptr;
   }
+  // Records of a bin that a group of c may hold, whatever else it holds: rises with c; c where there is no such bound.
+  virtual std::size_t most(Bin bin, std::size_t c) const {
+    (void)bin;
+    return c;
+  }
   double excess(const Bin* sorted, std::size_t c) const { return excess(state(sorted, c), c); }
 };
 
@@ -133,6 +138,13 @@ class Shares : public Requirement {
   // Of a group that holds, or does not hold, every value of the table.
   virtual double group_excess(bool complete) const = 0;
 
+  double share(Bin bin) const { return static_cast<double>(counts_[static_cast<std::size_t>(bin)]) / n_; }
+  // By how much so many records of a bin exceed what a group of c may hold of it.
+  double bin_excess(Bin bin, std::size_t count, std::size_t c) const {
+    const double expected = static_cast<double>(c) * static_cast<double>(counts_[static_cast<std::size_t>(bin)]);
+    return value_excess(static_cast<double>(count) * n_, expected, expected / (n_ * static_cast<double>(c)));
+  }
+
  private:
   std::vector<std::int64_t> counts_;
   double n_ = 0;
@@ -153,6 +165,13 @@ class Alike : public Shares {
   double group_excess(bool) const override { return -kLargest; }
 
  public:
+  std::size_t most(Bin bin, std::size_t c) const override {
+    const double p = share(bin), gain = enhanced_ ? std::min(beta_, -logarithm(p)) : beta_;
+    auto count = static_cast<std::size_t>(std::min((1 + gain) * p, 1.0) * static_cast<double>(c));
+    while (count < c && bin_excess(bin, count + 1, c) <= 0) ++count;
+    while (count > 0 && bin_excess(bin, count, c) > 0) --count;
+    return count;
+  }
   std::unique_ptr<Requirement> beside(const Tallied& records) const override {
     return std::make_unique<Alike>(records.count.data(), records.count.size(), beta_, enhanced_);
   }

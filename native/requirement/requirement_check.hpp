@@ -35,12 +35,14 @@ class RequirementCheck {
   std::size_t columns() const { return requirements_.size(); }
   Bin bin(std::size_t column, Record i) const { return bins_[column * n_ + static_cast<std::size_t>(i)]; }
 
+  std::size_t most(std::size_t column, Bin bin, std::size_t c) const { return requirements_[column]->most(bin, c); }
+
   GroupState open(const std::vector<Record>& members) const {
     GroupState group;
     for (std::size_t q = 0; q < columns(); ++q) {
       std::vector<Bin> list;
       for (const Record i : members) list.push_back(bin(q, i));
-      std::sort(list.begin(), list.end());
+      sort(list);
       group.bins.push_back(std::move(list));
     }
     settle(group);
@@ -139,6 +141,18 @@ class RequirementCheck {
   }
 
  private:
+  // By counting where there are more members than bins.
+  static void sort(std::vector<Bin>& list) {
+    if (list.empty()) return;
+    const auto [least, largest] = std::minmax_element(list.begin(), list.end());
+    const Bin first = *least;
+    const auto bins = static_cast<std::size_t>(*largest - first) + 1;
+    if (bins > list.size()) return std::sort(list.begin(), list.end());
+    std::vector<std::size_t> counts(bins, 0);
+    for (const Bin b : list) ++counts[static_cast<std::size_t>(b - first)];
+    auto next = list.begin();
+    for (std::size_t b = 0; b < bins; ++b) next = std::fill_n(next, counts[b], first + static_cast<Bin>(b));
+  }
   static std::size_t place(const std::vector<Bin>& list, Bin bin) {
     return static_cast<std::size_t>(std::lower_bound(list.begin(), list.end(), bin) - list.begin());
   }

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naive.generalise import cheapest, class_loss, nested, walk
+from naive.generalise import alike, cheapest, class_loss, largest_alike_part, nested, walk
 from shoal.kernels import generalisation
 from shoal.kernels.arrays import ints
 from shoal.kernels.generalisation import Ladder, RecodingTable
-from shoal.kernels.requirement import RequirementCheck
+from shoal.kernels.requirement import RequirementCheck, emd
 
 PATHS = [nested(list("abcdef"), [2]), nested(list("uvwx"), [2]), nested(list("pq"), [])]
 LEAVES = [list(paths) for paths in PATHS]
@@ -120,3 +120,49 @@ def test_a_lattice_of_ten_to_the_ninth_nodes_is_searched_within_bounds():
     assert best.levels and not best.finished and best.bound <= best.loss
     walked = generalisation.walk(t, 2, nothing(40), suppressed=losing(t, 13.0), most=0, most_nodes=200)
     assert 200 < walked.nodes <= 2 * 200 + 13 * 4 and all(len(group) >= 2 for group in classes_of(walked.labels))
+
+
+def likeness(ill, beta, enhanced=True):
+    counts = np.bincount(ill).astype(np.int64)
+    return RequirementCheck(ints([ill]), [emd.Alike(counts, beta, enhanced)])
+
+
+@given(rows=rows, k=st.integers(1, 4), seed=st.integers(0, 99), beta=st.sampled_from([0.5, 1.0, 2.0]))
+def test_every_class_of_the_walk_is_as_alike_as_it_must_be(rows, k, seed, beta):
+    ill = np.random.default_rng(seed).choice(4, len(rows), p=[0.6, 0.2, 0.15, 0.05])
+    ill = np.unique(ill, return_inverse=True)[1]
+    t, enhanced = table(rows), bool(seed % 2)
+    made = classes_of(
+        generalisation.walk(t, k, likeness(ill, beta, enhanced), suppressed=losing(t, 3.0), most=0).labels
+    )
+    assert sum(map(len, made)) == len(rows)
+    for group in made:
+        assert len(group) >= k and alike(ill[list(group)].tolist(), ill.tolist(), beta, enhanced)
+
+
+def test_of_a_class_that_may_not_be_the_largest_part_that_may_is_released():
+    # Two leaves without a common label: what is not released of one has nowhere to go.
+    apart, tried = [Ladder(labels=ints([[0, 1]]), loss=np.zeros((1, 2)))], 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        ill = np.unique(rng.choice(4, 20, p=[0.4, 0.3, 0.2, 0.1]), return_inverse=True)[1]
+        beta = float(rng.choice([0.5, 1.0]))
+        most = largest_alike_part(ill[:9].tolist(), ill.tolist(), beta, False)
+        t = RecodingTable(ladders=apart, leaves=ints([[0], [1]]), rows=ints([0] * 9 + [1] * 11))
+        labels = generalisation.walk(t, 7, likeness(ill, beta, False), suppressed=losing(t, 3.0), most=0).labels
+        assert (labels[:9] >= 0).sum() == (most if most >= 7 else 0)
+        tried += 7 <= most < 9
+    assert tried >= 10
+
+
+def test_records_with_rare_values_are_spread_over_several_large_classes():
+    # Three records of 3,000 need classes of 334 at least; at the top they would take 1,000 records with them.
+    rng = np.random.default_rng(5)
+    paths = [nested(list(range(size)), widths) for size, widths in [(8, [2, 4]), (6, [2]), (6, [3]), (4, [2])]]
+    leaves = np.column_stack([rng.integers(0, len(p), 3000) for p in paths])
+    ill = np.concatenate([[0, 0, 0], rng.integers(1, 6, 2997)])
+    t = RecodingTable(ladders=[ladder(p) for p in paths], leaves=ints(leaves), rows=ints(np.arange(3000)))
+    labels = generalisation.walk(t, 5, likeness(ill, 2.0), suppressed=losing(t, float(len(paths))), most=0).labels
+    made = classes_of(labels)
+    assert len(set(labels[:3])) == 3
+    assert all(334 <= (labels == labels[i]).sum() < 500 for i in range(3)) and len(made) > 100

@@ -1,6 +1,7 @@
 """Generalisation by looking at everything, and an Adult-like table with its hierarchies."""
 
-from itertools import chain, product
+from fractions import Fraction
+from itertools import chain, combinations, product
 from math import log, prod
 
 import numpy as np
@@ -342,3 +343,19 @@ def best_aimed_local_loss(rows, paths, target, k):
 
     cells = len(rows) * len(paths)
     return min(sum(map(lost, division)) for division in partitions(list(range(len(rows))), k)) / cells
+
+
+def alike(values, table, beta, enhanced):
+    """True if a class with such values has beta-likeness beside the table, in exact shares."""
+    for value in set(values):
+        p, q = Fraction(table.count(value), len(table)), Fraction(values.count(value), len(values))
+        gain = max(q / p - 1, 0)
+        if gain > beta or (enhanced and gain > -log(p)):
+            return False
+    return True
+
+
+def largest_alike_part(values, table, beta, enhanced):
+    """The most records of a class that have beta-likeness among themselves, by every subset."""
+    every = (part for size in range(len(values), 0, -1) for part in combinations(values, size))
+    return next((len(part) for part in every if alike(part, table, beta, enhanced)), 0)

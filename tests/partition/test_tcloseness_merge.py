@@ -1,10 +1,11 @@
 from typing import get_args
 
 import numpy as np
+import pytest
 
 import shoal
 from shoal.kernels.arrays import Partner
-from shoal.kernels.requirement import emd, merge_groups
+from shoal.kernels.requirement import RequirementCheck, emd, merge_groups
 from shoal.partition._requirement.requirement import GroupRequirement
 from shoal.table.confidential_bins import confidential_bins
 from shoal.table.records import Records
@@ -30,6 +31,24 @@ def test_the_cheapest_partner_settles_more_for_less():
     x, single = np.array([[0.0], [-1.0], [1.1], [-2.0]]), np.arange(4, dtype=np.int32)
     assert len(set(merge_groups(x, required.check, single, 1)[0])) == 1
     assert merge_groups(x, required.check, single, 1, partner="cheapest")[0].tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("step", [0.25, 1e-9])
+def test_many_groups_are_merged_as_by_a_look_at_all(step):
+    """More groups than a look at all takes: on a coarse grid many are equally near, on a fine one none."""
+    x = np.round(np.random.default_rng(3).normal(size=(2500, 2)) / step) * step
+    free = RequirementCheck(np.empty((0, 2500), dtype=np.int32), [])
+    labels, merges = merge_groups(x, free, np.arange(2500, dtype=np.int32), 2)
+    centres, group = x.copy(), np.arange(2500)
+    for g in range(2500):  # in the order of their names, alone or gone
+        if group[g] == g and (group == g).sum() == 1:
+            apart = (centres[:, 0] - centres[g, 0]) ** 2 + (centres[:, 1] - centres[g, 1]) ** 2
+            apart[(group != np.arange(2500)) | (np.arange(2500) == g)] = np.inf
+            h = int(np.argmin(apart))
+            centres[g] += (group == h).sum() / (1 + (group == h).sum()) * (centres[h] - centres[g])
+            group[group == h] = g
+    assert merges == 2500 - len(set(group))
+    assert len(set(zip(labels.tolist(), group.tolist()))) == len(set(group)) == len(set(labels.tolist()))
 
 
 def test_of_groups_equally_near_the_lowest_is_the_partner():

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.judges.table_pair import TablePair
+from shoal.kernels.suppression import wildcard_counts
 from shoal.privacy.base import reading_of
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.table.microdata import Microdata
@@ -172,3 +173,21 @@ def test_of_several_readings_the_one_that_is_hardest_to_satisfy_counts() -> None
     assert reading_of([wildcard, KAnonymity(k=2)]) == "equal"
     assert reading_of([KAnonymity(k=2), nothing, wildcard]) == "nothing"
     assert reading_of([]) is None
+
+
+def test_judges_of_one_release_count_its_matching_records_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def counted(*given: object, **more: object) -> object:
+        asked.append(more)
+        return wildcard_counts(*given, **more)
+
+    monkeypatch.setattr("shoal.table.records.wildcard_counts", counted)
+    keep = {"role": "quasi-identifier", "missing": "keep", "level": "nominal"}
+    frame = pl.DataFrame({"v": ["a", "a", None, "b"], "w": ["c", None, "c", "c"]})
+    pair = TablePair.of(None, Microdata.of(frame, {"v": keep, "w": keep}).encoded)
+    readings = ("wildcard", "nothing")
+    achieved = [KAnonymity(k=k, missing=missing).judge(pair).achieved for k in (2, 3) for missing in readings]
+    assert achieved == [2, 1, 2, 1]
+    assert pair.released.matching(["v", "w"], "wildcard").tolist() == [3, 3, 4, 2]
+    assert [more["missing_counts"] for more in asked] == [True, False]

@@ -64,8 +64,11 @@ class ClassTable(ABC):
         """The classes, with the number of records that a record of each matches if that is not the class size."""
         if missing == "equal":
             return ClassFigures(sizes=self.sizes)
-        matching = self.keys.matching(self.keys.names(), missing, self.sizes)
-        return ClassFigures(sizes=self.sizes, figures={MATCHING: matching})
+        return ClassFigures(sizes=self.sizes, figures={MATCHING: self._matching(missing)})
+
+    def _matching(self, missing: MissingCells) -> Longs:
+        """Shape (C,); records that a record of each class matches."""
+        return self.keys.matching(self.keys.names(), missing, self.sizes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,6 +86,9 @@ class ClassesInMemory(ClassTable):
     def keys(self) -> Records:
         classes = self._classes
         return self.pair.released.select(self.names).take(first_rows(classes.ids, len(classes.sizes)))
+
+    def _matching(self, missing: MissingCells) -> Longs:
+        return self.pair.released.matching_classes(self.names, missing)
 
     def confidential(self, binning: Binning) -> Iterable[Entries]:
         released, classes = self.pair.released, self._classes

@@ -92,8 +92,9 @@ class Generalise(Mask):
     mean over all cells, 0 for the table as it came and 1 for nothing left; beside it stands a bound that no recoding
     with the same k, and labels of the same kind, goes below. With strata, no class reaches across them. Requirements
     on distributions are kept beside the table as it came and beside the records that are left: full-domain search
-    suppresses classes until they are, and local recoding suppresses none that may stay where they are not. All are
-    proved on the table that results, and if one fails there nothing is released.
+    suppresses classes until they are, and local recoding suppresses none that may stay where they are not. Under
+    beta-likeness, which bounds each value's share of a class, local recoding first gathers records with rare values in
+    few large classes. All are proved on the table that results, and if one fails there nothing is released.
     """
 
     scales = "combinations"

@@ -297,16 +297,29 @@ class Records:
         times
             Shape (n,); number of records of a table that each record stands for; 1 by default.
         """
-        chosen = list(names)
+        chosen = tuple(names)
         classes = self.classes(chosen)
-        sizes = classes.sizes
-        if times is not None:
-            sizes = np.bincount(classes.ids, weights=times, minlength=len(sizes)).astype(np.int64)
-        if missing == "equal" or self.complete_in(chosen):
-            return np.asarray(sizes[classes.ids])
-        codes, _ = self._different(chosen)
-        counts = wildcard_counts(codes, sizes, missing_counts=missing == "wildcard")
-        return np.asarray(counts[classes.ids])
+        if times is None:
+            return np.asarray(self.matching_classes(chosen, missing)[classes.ids])
+        sizes = np.bincount(classes.ids, weights=times, minlength=len(classes.sizes)).astype(np.int64)
+        return np.asarray(self._matching(chosen, missing, sizes)[classes.ids])
+
+    def matching_classes(self, names: Iterable[str], missing: MissingCells) -> Longs:
+        """Shape (C,); as `matching`, for the records of each class over some columns."""
+        asked = (tuple(names), missing)
+        if asked not in self._matches:
+            self._matches[asked] = self._matching(*asked, self.classes(asked[0]).sizes)
+        return self._matches[asked]
+
+    @cached_property
+    def _matches(self) -> dict[tuple[tuple[str, ...], MissingCells], Longs]:
+        """Cache of numbers of matching records: several judges ask for those of the quasi-identifiers."""
+        return {}
+
+    def _matching(self, names: tuple[str, ...], missing: MissingCells, sizes: Longs) -> Longs:
+        if missing == "equal" or self.complete_in(names):
+            return sizes
+        return wildcard_counts(self._different(names)[0], sizes, missing_counts=missing == "wildcard")
 
     def matching_weight(self, names: Iterable[str], weights: Floats, missing: MissingCells = "equal") -> Floats:
         """Shape (n,); as `matching`, the sum of the matching records' weights, shape (n,)."""

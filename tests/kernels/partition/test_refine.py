@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from naive.refine import best_loss, improving_change
 from naive.refine import loss as naive_loss
+from shoal.kernels import _native
 from shoal.kernels.partition import partition_loss, refine
 from shoal.kernels.search.neighbours import candidates
 
@@ -142,3 +143,14 @@ def test_partition_loss_with_a_huge_offset():
     labels = np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)
     assert partition_loss(x, None, labels) == pytest.approx(4.0, rel=1e-6)
     assert partition_loss(np.empty((0, 2)), None, np.empty(0, dtype=np.int32)) == 0.0
+
+
+def test_no_kernel_takes_weights_beside_codes():
+    # Compositions of groups count records (native/partition/compositions.hpp): a weight would be lost on them.
+    takes = {name: signature(getattr(_native, name)) for name in dir(_native)}
+    assert " weights: " in takes["refine"] and " coding: " in takes["refine_tcloseness"]
+    assert not [name for name, text in takes.items() if " weights: " in text and " coding: " in text]
+
+
+def signature(kernel):
+    return str(getattr(kernel, "__nb_signature__", ""))
