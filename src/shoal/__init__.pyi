@@ -60,6 +60,7 @@ from shoal.privacy.average_risk import AverageRisk as AverageRisk
 from shoal.privacy.beta_likeness import BetaLikeness as BetaLikeness
 from shoal.privacy.delta_disclosure import DeltaDisclosure as DeltaDisclosure
 from shoal.privacy.delta_presence import DeltaPresence as DeltaPresence
+from shoal.privacy.differential import Differential as Differential
 from shoal.privacy.gate import Gate as Gate
 from shoal.privacy.k_anonymity import KAnonymity as KAnonymity
 from shoal.privacy.k_map import KMap as KMap
