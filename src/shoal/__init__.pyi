@@ -116,6 +116,7 @@ from shoal.risk.population_uniques import PopulationUniques as PopulationUniques
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
 from shoal.risk.prosecutor import Prosecutor as Prosecutor
 from shoal.risk.rank_swap_attack import RankSwapAttack as RankSwapAttack
+from shoal.risk.replicated_sets import ReplicatedSets as ReplicatedSets
 from shoal.risk.replicated_uniques import ReplicatedUniques as ReplicatedUniques
 from shoal.risk.robust_intervals import RobustIntervals as RobustIntervals
 from shoal.risk.sample_uniques import SampleUniques as SampleUniques

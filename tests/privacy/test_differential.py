@@ -65,11 +65,11 @@ def test_epsilon_of_a_rho_is_that_of_the_best_order_and_no_less_than_gaussian_no
         a = 1 + exp(logarithm)
         return a * rho + log(1 / (delta * (a - 1))) / (a - 1) + a * log(1 - 1 / a) / (a - 1)
 
-    found = epsilon_of(rho, delta)
+    reached = epsilon_of(rho, delta)
     best = minimize_scalar(at, bounds=(-12, 40), method="bounded", options={"xatol": 1e-10}).fun
-    assert found == pytest.approx(max(best, 0), rel=1e-7)
-    assert delta_of_gaussian(1 / sqrt(2 * rho), found) <= delta * (1 + 1e-6)
-    assert found <= rho + 2 * sqrt(rho * log(1 / delta))  # Bun & Steinke (2016), proposition 1.3
+    assert reached == pytest.approx(max(best, 0), rel=1e-7)
+    assert delta_of_gaussian(1 / sqrt(2 * rho), reached) <= delta * (1 + 1e-6)
+    assert reached <= rho + 2 * sqrt(rho * log(1 / delta))  # Bun & Steinke (2016), proposition 1.3
 
 
 def test_losses_add_up_as_epsilons_or_as_rhos_whichever_is_less() -> None:
@@ -91,23 +91,23 @@ def test_losses_add_up_as_epsilons_or_as_rhos_whichever_is_less() -> None:
 
 
 def test_noise_on_all_columns_adds_up() -> None:
-    found = verdict([LAPLACE, ON_TAX], 0.3)
-    assert found.holds
-    assert found.achieved == pytest.approx(0.3)
-    assert found.sentence == (
+    reached = verdict([LAPLACE, ON_TAX], 0.3)
+    assert reached.holds
+    assert reached.achieved == pytest.approx(0.3)
+    assert reached.sentence == (
         "What stands in the noisy cells of a record changes the odds of all that is released by a factor of exp(0.3) "
         "at most."
     )
-    found = verdict([LAPLACE, ON_TAX], 0.29)
-    assert not found.holds
-    assert "spend an epsilon of 0.3 at a delta of 0" in found.sentence
+    reached = verdict([LAPLACE, ON_TAX], 0.29)
+    assert not reached.holds
+    assert "spend an epsilon of 0.3 at a delta of 0" in reached.sentence
 
 
 def test_a_table_made_anew_holds_at_its_own_delta_and_at_others_for_more() -> None:
-    found = verdict([MARGINALS], 1.0, 1e-6)
-    assert found.holds
-    assert found.achieved <= 1.0
-    assert found.sentence.startswith("Whether a record is in the table changes the odds of all that is released")
+    reached = verdict([MARGINALS], 1.0, 1e-6)
+    assert reached.holds
+    assert reached.achieved <= 1.0
+    assert reached.sentence.startswith("Whether a record is in the table changes the odds of all that is released")
     assert not verdict([MARGINALS], 1.0, 1e-7).holds
     stricter = verdict([MARGINALS], 1.5, 1e-7)
     assert stricter.holds
@@ -121,9 +121,9 @@ def test_of_persons_says_so() -> None:
     columns = {**ROLES, "who": {"role": "person", "release_key": False}}
     table = people(who=np.arange(N) // 3)
     step = {**MARGINALS, "records_per_person": 2}
-    found = verdict([step], 1.0, 1e-6, table, columns=columns)
-    assert found.holds
-    assert "Whether a person is in the table, with 2 records at most that count, changes the odds" in found.sentence
+    reached = verdict([step], 1.0, 1e-6, table, columns=columns)
+    assert reached.holds
+    assert "Whether a person is in the table, with 2 records at most that count, changes the odds" in reached.sentence
 
 
 KEEPING = {**ROLES, "pay": {"role": "confidential", "missing": "keep"}}
@@ -164,17 +164,17 @@ MORE = {"steps": [LAPLACE, ON_TAX]}
 )
 def test_what_is_not_paid_for_is_named(sections: dict[str, Any], more: dict[str, Any], named: str) -> None:
     steps = sections.pop("steps")
-    found = verdict(steps, 100.0, 0.1, people(**more), **sections)
-    assert found.holds is not bool(named), found.sentence
-    assert named in found.sentence
+    reached = verdict(steps, 100.0, 0.1, people(**more), **sections)
+    assert reached.holds is not bool(named), reached.sentence
+    assert named in reached.sentence
 
 
 def test_a_plan_that_spends_nothing_and_a_table_alone_prove_nothing() -> None:
     swapped = [{"partition": "mdav", "k": 3, "columns": ["pay", "tax"], "replace": "centroid"}]
     assert "No step of the plan is differentially private" in verdict(swapped, 1.0).sentence
-    found = shoal.Differential(epsilon=1.0).check(people())
-    assert not found.holds
-    assert "No table shows by itself how it was made" in found.sentence
+    reached = shoal.Differential(epsilon=1.0).check(people())
+    assert not reached.holds
+    assert "No table shows by itself how it was made" in reached.sentence
     plan = {"columns": ROLES, "requirements": [{"privacy": "differential", "epsilon": 1.0}]}
     assert not shoal.audit(people(), plan).verdicts[0].holds
 

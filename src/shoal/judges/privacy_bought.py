@@ -41,11 +41,11 @@ class PrivacyBought:
 
         Epsilons and deltas add up (sequential composition), and so do rhos (Bun & Steinke 2016).
         """
-        found = [fsum(loss.epsilon for loss in self.losses)] if self.delta <= delta * ROUNDING else []
+        shown = [fsum(loss.epsilon for loss in self.losses)] if self.delta <= delta * ROUNDING else []
         rhos = [loss.rho for loss in self.losses if loss.rho is not None]
         if delta > 0 and len(rhos) == len(self.losses):
-            found.append(epsilon_of(fsum(rhos) * ROUNDING, delta))
-        return min(found, default=None)
+            shown.append(epsilon_of(fsum(rhos) * ROUNDING, delta))
+        return min(shown, default=None)
 
     @property
     def delta(self) -> float:

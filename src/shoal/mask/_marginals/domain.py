@@ -170,7 +170,7 @@ def _edges(variable: Variable, values: Sequence[Cell]) -> Floats:
     if (edges == np.rint(edges)).all() and (twice[:-2] & (widths[1:-1] == 1)).any():
         raise ParameterError(
             f"private-marginals: after an end of '{variable.name}' that stands twice, the next is only 1 above it, and "
-            f"no whole number is between them. Let the next one stand twice as well, or leave it out."
+            f"no whole number is between them. Let the first stand once: it is alone in its interval anyway."
         )
     return edges
 
