@@ -60,6 +60,7 @@ from shoal.privacy.average_risk import AverageRisk as AverageRisk
 from shoal.privacy.beta_likeness import BetaLikeness as BetaLikeness
 from shoal.privacy.delta_disclosure import DeltaDisclosure as DeltaDisclosure
 from shoal.privacy.delta_presence import DeltaPresence as DeltaPresence
+from shoal.privacy.differential import Differential as Differential
 from shoal.privacy.gate import Gate as Gate
 from shoal.privacy.k_anonymity import KAnonymity as KAnonymity
 from shoal.privacy.k_map import KMap as KMap
@@ -115,6 +116,7 @@ from shoal.risk.population_uniques import PopulationUniques as PopulationUniques
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
 from shoal.risk.prosecutor import Prosecutor as Prosecutor
 from shoal.risk.rank_swap_attack import RankSwapAttack as RankSwapAttack
+from shoal.risk.replicated_sets import ReplicatedSets as ReplicatedSets
 from shoal.risk.replicated_uniques import ReplicatedUniques as ReplicatedUniques
 from shoal.risk.robust_intervals import RobustIntervals as RobustIntervals
 from shoal.risk.sample_uniques import SampleUniques as SampleUniques

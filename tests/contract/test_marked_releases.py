@@ -132,6 +132,9 @@ CASES = [(entry, parameters) for entry in ALL for parameters in variants(entry)]
 
 def plan_of(entry: Entry, parameters: dict[str, Any], ending: str) -> dict[str, Any]:
     named = {entry.kind: entry.name, **parameters}
+    if entry.name == "differential":  # it holds where it is paid for
+        spending = next(each for each in ALL if each.name == "private-marginals")
+        return {**plan_of(spending, dict(spending.example), ending), "requirements": [named]}
     steps: list[dict[str, Any]] = []
     if entry.name in ("latent-class", "local-synthesis"):  # a common ancestor could not be averaged again
         named["replace"] = "permutation"

@@ -129,22 +129,37 @@ def test_a_party_holds_what_its_audiences_and_everybody_got(
 def test_epsilons_add_up_by_person_and_column() -> None:
     spent = [{"columns": ["pay", "rent"], "epsilon": 0.5}, {"columns": ["pay"], "epsilon": 1.0}]
     known = History().after(entry({1: 0, 2: 0}, epsilon=spent)).after(entry({2: 0, 3: 0}, epsilon=spent[1:]))
-    assert known.spent["pay"].tolist() == [1.5, 2.5, 1.0]
-    assert known.spent["rent"].tolist() == [0.5, 0.5, 0.0]
-    assert known.spent["*"].tolist() == [1.5, 2.5, 1.0]
+    assert known.spent["epsilon", "pay"].tolist() == [1.5, 2.5, 1.0]
+    assert known.spent["epsilon", "rent"].tolist() == [0.5, 0.5, 0.0]
+    assert known.spent["epsilon", "*"].tolist() == [1.5, 2.5, 1.0]
 
 
 def test_an_epsilon_that_hides_whether_somebody_is_in_the_table_is_spent_on_everybody() -> None:
     whole = [{"columns": ["pay"], "epsilon": 1.0, "everybody": True}]
     own = [{"columns": ["pay"], "epsilon": 0.5}]
     before = History().after(entry({1: 0, 2: 0}, epsilon=whole)).after(entry({2: 0, 3: 0}, epsilon=own))
-    assert before.on_everybody == {"pay": 1.0, "*": 1.0}
-    assert before.spent["pay"].tolist() == [0.0, 0.5, 0.5]
+    assert {n: v for (loss, n), v in before.on_everybody.items() if loss == "epsilon"} == {"pay": 1.0, "*": 1.0}
+    assert before.spent["epsilon", "pay"].tolist() == [0.0, 0.5, 0.5]
     for persons, figure in (({1: 0}, 1.5), ({2: 0}, 2.0), ({9: 0}, 1.5)):  # noise on cells: who has them
-        assert _budget(before, entry(persons, epsilon=own), "pay", 2.0).achieved == figure
+        assert _budget(before, entry(persons, epsilon=own), ("epsilon", "pay"), 2.0).achieved == figure
     for persons in ({1: 0}, {2: 0}, {9: 0}, {}):  # on everybody: those of the table make no difference
-        verdict = _budget(before, entry(persons, epsilon=whole), "*", 2.0)
+        verdict = _budget(before, entry(persons, epsilon=whole), ("epsilon", "*"), 2.0)
         assert (verdict.holds, verdict.achieved, verdict.facts["persons under it"].private()) == (False, 2.5, 2)
         assert "0.5 is left for 2 persons" in verdict.sentence
-        assert "left for everybody;" in _budget(before, entry(persons, epsilon=whole), "*", 1.8).sentence
-        assert _budget(before, entry(persons, epsilon=whole), "*", 2.5).holds
+        assert "left for everybody;" in _budget(before, entry(persons, epsilon=whole), ("epsilon", "*"), 1.8).sentence
+        assert _budget(before, entry(persons, epsilon=whole), ("epsilon", "*"), 2.5).holds
+
+
+def test_deltas_add_up_like_epsilons_and_an_old_entry_that_does_not_say_its_own_counts_as_a_broken_promise() -> None:
+    whole = [{"columns": ["pay"], "epsilon": 1.0, "delta": 1e-9, "everybody": True}]
+    before = History().after(entry({1: 0}, epsilon=whole)).after(entry({2: 0}, epsilon=whole))
+    name = ("delta", "pay")
+    third = _budget(before, entry({3: 0}, epsilon=whole), name, 3e-9)
+    assert (third.holds, third.requirement) == (True, "delta of 'pay' over releases")  # for 1e-9 three times
+    fourth = _budget(before.after(entry({3: 0}, epsilon=whole)), entry({3: 0}, epsilon=whole), name, 3e-9)
+    assert not fourth.holds
+    assert "Of a delta of 3e-09 for 'pay', 0 is left for everybody; this release would spend 1e-09." in fourth.sentence
+    noise = [{"columns": ["pay"], "epsilon": 1.0}]  # recorded before deltas were; noise on cells has none
+    assert _budget(History().after(entry({1: 0}, epsilon=noise)), entry({1: 0}, epsilon=whole), name, 1e-9).holds
+    old = [{"columns": ["pay"], "epsilon": 1.0, "everybody": True}]
+    assert not _budget(History().after(entry({1: 0}, epsilon=old)), entry({1: 0}, epsilon=whole), name, 0.5).holds

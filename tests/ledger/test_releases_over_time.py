@@ -228,6 +228,29 @@ def test_a_sample_spends_epsilon_on_those_not_drawn_too(tmp_path: Path) -> None:
             shoal.protect(table, plan, tmp_path / "2", seed=2, ledger=tmp_path / "l")
 
 
+@pytest.mark.parametrize(("budget", "times"), [({"delta": {"*": 2e-3}}, 2), ({"epsilon": {"*": 2.0}}, 2), ({}, 3)])
+def test_a_budget_of_delta_is_kept_beside_that_of_epsilon(budget: dict[str, Any], times: int, tmp_path: Path) -> None:
+    plan = {
+        "columns": {"person": "identifier", "sex": {"role": "quasi-identifier"}, "old": "quasi-identifier"},
+        "steps": [
+            {
+                "mask": "private-marginals",
+                "epsilon": 1.0,
+                "delta": 1e-3,
+                "domain": {"sex": ["f", "m"], "old": ["n", "y"]},
+            }
+        ],
+        "requirements": [{"privacy": "differential", "epsilon": 1.0, "delta": 1e-3}],
+        "ledger": {"key": "person", **budget},
+    }
+    table = pl.DataFrame({"person": range(400), "sex": ["f", "m"] * 200, "old": ["n", "n", "y", "y"] * 100})
+    for number in range(times):
+        shoal.protect(table, plan, tmp_path / str(number), seed=number, ledger=tmp_path / "l")
+    if budget:
+        with pytest.raises(Refused, match=r"Of an? (epsilon|delta) of .* 0 is left for everybody; this release would"):
+            shoal.protect(table, plan, tmp_path / "more", seed=9, ledger=tmp_path / "l")
+
+
 def of_classes(*pays: Sequence[int]) -> pl.DataFrame:
     """Two persons a class, with their pays."""
     return pl.DataFrame(

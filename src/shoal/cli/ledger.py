@@ -30,7 +30,7 @@ def ledger() -> None:
 @click.argument("file", type=FILE)
 @pass_terminal
 def show_ledger(terminal: Terminal, file: Path) -> None:
-    """List the releases in the ledger FILE: day, audience, persons, classes, blank and recoded cells, epsilon.
+    """List the releases in the ledger FILE: day, audience, persons, classes, blank and recoded cells, epsilon (delta).
 
     \b
     Examples:
@@ -118,5 +118,11 @@ def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {count:,}" for name, count in value.items())
     if isinstance(value, list):
-        return ", ".join(f"{loss['epsilon']:g} on {', '.join(loss['columns'])}" for loss in value)
+        return ", ".join(map(_spent, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _spent(loss: dict[str, Any]) -> str:
+    """A loss in words: epsilon, delta if there is one, and columns."""
+    delta = f" and {loss['delta']:g}" if loss.get("delta") else ""
+    return f"{loss['epsilon']:g}{delta} on {', '.join(loss['columns'])}"

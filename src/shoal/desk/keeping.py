@@ -227,7 +227,12 @@ class Keeping:
                 "columns": {v.name: v.role for v in done.released.variables},
                 "records": len(done.released),
                 "epsilon": [
-                    {"columns": list(loss.columns), "epsilon": loss.epsilon, "everybody": whole}  # in the table or not
+                    {
+                        "columns": list(loss.columns),
+                        "epsilon": loss.epsilon,
+                        "delta": loss.delta,
+                        "everybody": whole,  # in the table or not
+                    }
                     for loss, whole in spent
                 ],
                 "m": self.rules.m,

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from shoal.judges.closure import Closure, closure
+from shoal.judges.privacy_bought import PrivacyBought
 from shoal.judges.space import Line, Points, Space, column_of
 from shoal.kernels.arrays import Longs
 from shoal.table.partition import Partition
@@ -73,6 +74,7 @@ class TablePair:
     traces: tuple[StepTrace, ...] = ()  # What each step depended on, in order
     # By identifier, shape (n',): number of its value for each released record, if known and in neither table
     units: Mapping[str, Longs] = field(default_factory=dict)
+    bought: PrivacyBought | None = None  # What differential privacy bounds; None where no account of the run is at hand
     _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod

@@ -16,13 +16,14 @@ and confidential values, for which m-invariance stands (Xiao & Tao 2007): every 
 different, and a person who stays is always in a class with the same set of values.
 
 Persons who were in a class under k before the release and are in one of the same size after it are not counted against
-it: it tells nothing more about them. Epsilons of a person add up over releases, by column (sequential composition).
-Where an epsilon hides whether a person is in the table at all, it is spent on everybody, in the table or not: to charge
-those alone whose record was counted, or drawn, would let what is left say who they were.
+it: it tells nothing more about them. Epsilons of a person add up over releases, by column, and so do deltas
+(sequential composition). Where an epsilon hides whether a person is in the table at all, it is spent on everybody, in
+the table or not: to charge those alone whose record was counted, or drawn, would let what is left say who they were.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -40,6 +41,11 @@ NEVER = -1
 
 ALL_COLUMNS = "*"
 
+Loss = Literal["epsilon", "delta"]
+
+ROUNDING = 1 + 1e-12
+"""Sums of losses are compared up to this factor: three times 1e-9 is 3e-9, which binary fractions miss."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class History:
@@ -52,15 +58,15 @@ class History:
     sequences
         Shape (n,); the same number for persons with the same sequence of classes.
     spent
-        By column, and by `*` for all together, shape (n,); the epsilon spent on each person alone.
+        By loss and column, and by `*` for all together, shape (n,); what was spent on each person alone.
     on_everybody
-        By column, and by `*`; the epsilon spent on everybody, beside `spent`.
+        By loss and column, and by `*`; what was spent on everybody, beside `spent`.
     """
 
     persons: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     sequences: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    spent: Mapping[str, Floats] = field(default_factory=dict)
-    on_everybody: Mapping[str, float] = field(default_factory=dict)
+    spent: Mapping[tuple[Loss, str], Floats] = field(default_factory=dict)
+    on_everybody: Mapping[tuple[Loss, str], float] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -89,12 +95,12 @@ class History:
         now = np.full(len(persons), NEVER, dtype=np.int64)
         now[new] = entry.groups
         sequences = classes([before, now], len(persons))[0]
-        spent = {name: _at(own, epsilon, len(persons)) for name, epsilon in self.spent.items()}
-        for name, epsilon in epsilon_by_column(entry, everybody=False).items():
-            spent.setdefault(name, np.zeros(len(persons)))[new] += epsilon
+        spent = {name: _at(own, amount, len(persons)) for name, amount in self.spent.items()}
+        for name, amount in losses_of(entry, everybody=False).items():
+            spent.setdefault(name, np.zeros(len(persons)))[new] += amount
         on_everybody = dict(self.on_everybody)
-        for name, epsilon in epsilon_by_column(entry, everybody=True).items():
-            on_everybody[name] = on_everybody.get(name, 0.0) + epsilon
+        for name, amount in losses_of(entry, everybody=True).items():
+            on_everybody[name] = on_everybody.get(name, 0.0) + amount
         return History(persons=persons, sequences=sequences, spent=spent, on_everybody=on_everybody)
 
 
@@ -104,12 +110,18 @@ def _at(places: Longs, values: Floats, n: int) -> Floats:
     return spread
 
 
-def epsilon_by_column(entry: Entry, *, everybody: bool) -> dict[str, float]:
-    """The epsilon that a release spends by column, and on all: on each of its persons, or on everybody."""
-    spent: dict[str, float] = {}
-    for loss in (each for each in entry.about["epsilon"] if each.get("everybody", False) == everybody):
-        for name in (*loss["columns"], ALL_COLUMNS):
-            spent[name] = spent.get(name, 0.0) + loss["epsilon"]
+def losses_of(entry: Entry, *, everybody: bool) -> dict[tuple[Loss, str], float]:
+    """What a release spends by loss and column, and on all: on each of its persons, or on everybody.
+
+    Entries that were made before deltas were recorded do not say them. Noise on cells had none; what is spent on
+    everybody may have had any, and counts as a promise that may be broken: as 1.
+    """
+    spent: dict[tuple[Loss, str], float] = {}
+    for each in (each for each in entry.about["epsilon"] if each.get("everybody", False) == everybody):
+        amounts: dict[Loss, float] = {"epsilon": each["epsilon"], "delta": each.get("delta", float(everybody))}
+        for name in (*each["columns"], ALL_COLUMNS):
+            for loss, amount in amounts.items():
+                spent[loss, name] = spent.get((loss, name), 0.0) + amount
     return spent
 
 
@@ -140,7 +152,8 @@ def verdicts_over(ledger: Ledger, rows: Sequence[Row], entry: Entry, rules: Ledg
     verdicts = [_sequences(telling, passed_on, entry, k, facts)]
     if rules.m is not None:
         verdicts.append(_m_invariance(earlier, entry, rules.m, facts))
-    verdicts += [_budget(before, entry, name, most) for name, most in rules.epsilon.items()]
+    budgets: dict[Loss, Mapping[str, float]] = {"epsilon": rules.epsilon, "delta": rules.delta}
+    verdicts += [_budget(before, entry, (loss, n), most) for loss, of in budgets.items() for n, most in of.items()]
     return verdicts
 
 
@@ -228,10 +241,11 @@ def _m_invariance(earlier: Sequence[tuple[Row, Entry]], entry: Entry, m: int, fa
     return _verdict(named, m, fewest, sentence, facts)
 
 
-def _budget(before: History, entry: Entry, name: str, most: float) -> Verdict:
-    column = "all columns" if name == ALL_COLUMNS else f"'{name}'"
-    on_all = epsilon_by_column(entry, everybody=True).get(name, 0.0)
-    more = on_all + epsilon_by_column(entry, everybody=False).get(name, 0.0)
+def _budget(before: History, entry: Entry, name: tuple[Loss, str], most: float) -> Verdict:
+    loss, column = name[0], "all columns" if name[1] == ALL_COLUMNS else f"'{name[1]}'"
+    article = "an epsilon" if loss == "epsilon" else "a delta"
+    on_all = losses_of(entry, everybody=True).get(name, 0.0)
+    more = on_all + losses_of(entry, everybody=False).get(name, 0.0)
     shared = before.on_everybody.get(name, 0.0)
     spent = before.spent.get(name, np.zeros(len(before.persons)))
     if not on_all:
@@ -239,17 +253,18 @@ def _budget(before: History, entry: Entry, name: str, most: float) -> Verdict:
         spent, earlier = np.zeros(len(entry.persons)), spent
         spent[known] = earlier[places[known]]
     highest = float(spent.max(initial=0.0)) + shared
-    over = int((spent + shared + more > most).sum()) if more else 0
-    of_all = on_all > 0 and shared + more > most
+    allowed = most * ROUNDING
+    over = int((spent + shared + more > allowed).sum()) if more else 0
+    of_all = on_all > 0 and shared + more > allowed
     left = max(most - highest, 0.0)
     sentence = (
-        f"Of an epsilon of {most:g} for {column}, {left:g} is left for "
+        f"Of {article} of {most:g} for {column}, {left:g} is left for "
         f"{'everybody' if of_all else plural(over, 'person')}; this release would spend {more:g}."
         if over or of_all
-        else f"Of an epsilon of {most:g} for {column}, {max(left - more, 0.0):g} is left to each person at least."
+        else f"Of {article} of {most:g} for {column}, {max(left - more, 0.0):g} is left to each person at least."
     )
     return _verdict(
-        f"epsilon of {column} over releases", most, highest + more, sentence, {}, holds=not (over or of_all), count=over
+        f"{loss} of {column} over releases", most, highest + more, sentence, {}, holds=not (over or of_all), count=over
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import prod
+from math import inf, nextafter, prod
 from typing import Annotated
 
 import numpy as np
@@ -122,7 +122,9 @@ class PrivateMarginals(Mask):
         new = drawn(law, total, stream)
         made = [domain.variable(new[:, place], stream) for place, domain in enumerate(domains)]
         facts: dict[str, Fact] = {
-            "privacy loss": PrivacyLoss(epsilon=self.epsilon, delta=self.delta, columns=tuple(columns)),
+            "privacy loss": PrivacyLoss(
+                epsilon=self.epsilon, delta=self.delta, columns=tuple(columns), rho=nextafter(float(rho), inf)
+            ),
             "records per person": OfPlan(self.records_per_person),
             "zero-concentrated loss": OfPlan(float(rho)),
             "records counted": Count(n=len(counted), of=len(records)),

@@ -18,7 +18,7 @@ probabilities in the stated ratio and not nearly so. epsilon enters as a fractio
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import ceil, floor, ldexp
+from math import ceil, floor, inf, ldexp, nextafter
 from typing import Annotated
 
 import numpy as np
@@ -107,7 +107,9 @@ class PrivateNoise(Mask):
         stream = SecretStream(rng)
         facts = {
             "privacy loss": PrivacyLoss(
-                epsilon=float(share * len(variables) * self.records_per_person), columns=tuple(columns)
+                epsilon=float(share * len(variables) * self.records_per_person),
+                columns=tuple(columns),
+                rho=nextafter(float(share**2 * len(variables) * self.records_per_person / 2), inf),
             ),
             "composition": OfPlan("the epsilons of a record's columns, and of a person's records, add up"),
             "records per person": OfPlan(self.records_per_person),

@@ -169,7 +169,7 @@ class Plan:
         others = self.schema.all_others
         if self.schema.names("quasi-identifier") or (others is not None and others.role == "quasi-identifier"):
             return
-        emptily = any(not isinstance(model, Gate) for model in self.requirements)
+        emptily = any(not (isinstance(model, Gate) or model.of_account) for model in self.requirements)
         mistakes = [(("requirements",), f"requirements: {NOBODY}")] * emptily
         for number, step in enumerate(self.steps):
             if step.needs_columns and not step.columns:

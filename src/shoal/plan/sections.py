@@ -129,6 +129,8 @@ class LedgerRules(BaseModel):
         (m-invariance); left out, none are compared.
     epsilon
         Most epsilon that releases may spend on a column of one person, by column; `*` limits the sum over all columns.
+    delta
+        Most delta that they may spend, likewise: the probability with which they may break what epsilon promises.
     collude
         Audiences that may put their releases together with this one. Those of the same audience always count, and so do
         releases without an audience, which anybody may have.
@@ -152,6 +154,7 @@ class LedgerRules(BaseModel):
     k: Annotated[int | None, Ge(2), Setting()] = None
     m: Annotated[int | None, Ge(2), Setting()] = None
     epsilon: Annotated[dict[str, float], Setting()] = {}
+    delta: Annotated[dict[str, float], Setting()] = {}
     collude: Annotated[tuple[str, ...], Strict(False), Setting()] = ()
     hold_back: Annotated[bool, Setting()] = False
     newcomers: Annotated[int, Ge(1), Setting()] = 1

@@ -113,6 +113,8 @@ class PrivacyModel(ABC):
     """True if local suppression (`suppress`) reaches it where it stands among the step's requirements."""
     emptily: ClassVar[Mapping[str, float]] = {}
     """Limits that any table keeps, so that with these nobody is protected; empty if there are none."""
+    of_account: ClassVar[bool] = False
+    """True if it is proved on the account of the run that made a release, and no table shows it."""
     reported: ClassVar[bool] = False
     """True if every release reports its level, taken with the limits that any table keeps."""
     question: ClassVar[Question | None] = None

@@ -309,7 +309,8 @@ def _prove_file(
 
     filled = closure(written, deduce, release.trees)
     pair = TablePair.of(None, finished, release.partition, filled, missing=release.reading, units=release.units)
-    provable = [model for model in release.requirements if model.identifiers or not model.needs_original]
+    of_cells = [model for model in release.requirements if not model.of_account]
+    provable = [model for model in of_cells if model.identifiers or not model.needs_original]
     obeyed = rules.as_written().check(written) + of_persons.check(written, persons)
     require([model.verdict_on(pair) for model in provable] + obeyed)
     guarded = release.output.guard_formulas and release.output.format in FOR_SPREADSHEETS

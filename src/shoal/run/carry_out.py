@@ -42,7 +42,7 @@ from shoal.run.one_step import (
 )
 from shoal.run.parts.admission import needed_at_once
 from shoal.run.parts.in_blocks import Runs, formed_in_blocks
-from shoal.run.privacy_spent import check_accounted, makes_records, spent
+from shoal.run.privacy_spent import bought, check_accounted, makes_records, spent
 from shoal.table.files.table import Table
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.microdata import Microdata
@@ -122,7 +122,8 @@ class Outcome:
     @cached_property
     def pair(self) -> TablePair:
         """Both tables, as they are judged."""
-        return pair_of(self.plan, self.before, self.released, self.partition, self.closure, self.hidden)
+        pair = pair_of(self.plan, self.before, self.released, self.partition, self.closure, self.hidden)
+        return replace(pair, bought=bought(self.plan, self.accounts))
 
     @property
     def units(self) -> dict[str, Longs]:

@@ -9,13 +9,15 @@ on every column that is released, and nothing that it rests on may come from the
 stand in docs/explanation/differential-privacy.md.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from shoal.judges.privacy_bought import PrivacyBought
 from shoal.plan import Plan
 from shoal.plan.steps import Step
 from shoal.privacy.of_units import UnitModel
 from shoal.table.hierarchy_forms import form_of, of_values
 from shoal.table.schema import UNITS
+from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import PlanError
 from shoal.vocabulary.facts import Facts, Figure, losses
 
@@ -171,6 +173,47 @@ def _check_hierarchy(plan: Plan, step: Step, name: str) -> None:
             f"Name a file made of all values that there can be"
             + (", or say loss: precision." if form in OF_FIXED_HEIGHT else ".")
         )
+
+
+def bought(plan: Plan, accounts: Iterable[StepAccount]) -> PrivacyBought:
+    """What the private steps of a plan that was carried out bound of all that is released."""
+    private = private_steps(plan)
+    of_steps = tuple(loss for account in accounts if account.place is not None for loss in losses(account.facts))
+    whole = bool(private) and all(step.method.whole_records for step in private)
+    return PrivacyBought(
+        losses=of_steps,
+        whole=whole,
+        records=max((step.method.records_per_person for step in private), default=1),
+        persons=whole and makes_records(plan) and bool(plan.schema.names("person")),
+        beyond=next(_beyond(plan, private), ""),
+    )
+
+
+def _beyond(plan: Plan, private: Sequence[Step]) -> Iterator[str]:
+    """What is released, or decides whether anything is, and depends on the table beside the private steps."""
+    noisy = noisy_columns(plan)
+    for name in sorted(set(plan.schema.columns) - plan.taken_out - noisy):
+        yield f"'{name}' is released as it is or changed by other steps, and no private step works on it."
+    if plan.edit_rules.rules:
+        yield "whether the table keeps the plan's rules is looked at, and nobody pays for it. Take the constraints out."
+    for step in plan.steps:
+        if step in private or getattr(step.method, "takes_identifiers_out", False):
+            continue
+        reads = step.trace(plan.schema).reads
+        if hidden := sorted((set(plan.schema.columns) if reads is None else set(reads)) - noisy):
+            yield f"{step.name} may look at '{hidden[0]}', on which no private step works. Take the step out."
+    for step in (each for each in private if not each.method.whole_records):
+        for name in _columns(plan, step):
+            column = plan.schema.columns[name]
+            if column.missing_policy != "refuse":
+                yield f"which cells of '{name}' are missing has no noise. Say missing: refuse for the column."
+            if column.hierarchy is not None and of_values(column.hierarchy):
+                yield f"the hierarchy of '{name}' is made of the values that the table has. Take it out."
+        if persons := plan.schema.names("person"):
+            yield (
+                f"{step.name} leaves a person's records as many as they are, and '{persons[0]}' may have more of them "
+                f"than records_per_person. Take out whose records they are, if each has so many at most."
+            )
 
 
 def spent(steps: Iterable[Facts]) -> Facts:

@@ -197,11 +197,18 @@ class ByColumn(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyLoss(Fact):
-    """Differential privacy spent on columns: epsilon (and delta), known before any record was seen."""
+    """Differential privacy spent on columns: epsilon (and delta), known before any record was seen.
+
+    Parameters
+    ----------
+    rho
+        The zero-concentrated loss, if the method has one, rounded up. It is added up and not shown.
+    """
 
     epsilon: float
     columns: tuple[str, ...]
     delta: float = 0.0
+    rho: float | None = None
 
     def private(self) -> ByLabel:
         spent = {"epsilon": self.epsilon, "columns": list(self.columns)}

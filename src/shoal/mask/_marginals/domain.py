@@ -8,13 +8,16 @@ import numpy as np
 
 from shoal.mask._marginals.generation import uniform
 from shoal.mask.secret_stream import SecretStream
-from shoal.table.prelude import Floats, Longs, Variable
+from shoal.table.prelude import Bools, Floats, Longs, Variable
 from shoal.vocabulary.errors import DataError, ParameterError, plural
 
 Cell = str | int | float | bool | None
 
 Stated = Mapping[str, tuple[Cell, ...]]
-"""By column, its categories, or the ends of the intervals of a number; null where cells may be missing."""
+"""By column, its categories, or the ends of the intervals of a number; null where cells may be missing.
+
+An end that stands twice is a value by itself: 0, 0, 10 are the value 0 and all between it and 10.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -26,7 +29,8 @@ class Domain:
     like
         A column without cells.
     edges
-        Shape (m + 1,), ascending, for a number in m intervals; empty for categories.
+        Shape (m + 1,), ascending, for a number in m intervals, which hold their lower end, and the last one both. One
+        between equal ends holds their value alone, and the one above it no longer does. Empty for categories.
     categories
         The categories, for a column that has them.
     gaps
@@ -49,7 +53,8 @@ class Domain:
             )
         values = tuple(cell for cell in stated[name] if cell is not None)
         gaps = len(values) < len(stated[name])
-        if not values or len(set(map(str, values))) < len(values) or len(stated[name]) - len(values) > 1:
+        several = variable.continuous or len(set(map(str, values))) == len(values)
+        if not values or not several or len(stated[name]) - len(values) > 1:
             raise ParameterError(f"private-marginals: domain must list different values; those of '{name}' are not.")
         like = replace(variable.take(np.zeros(0, dtype=np.int64)), hierarchy=None, whole=None, spelling=None)
         if variable.continuous:
@@ -85,8 +90,11 @@ class Domain:
         codes = np.full(len(variable), self.size - 1, dtype=np.int64)
         present = ~variable.missing
         if len(self.edges):
-            inside = np.searchsorted(self.edges[1:-1], variable.values[present], side="right")
-            codes[present] = inside
+            cells = variable.values[present]
+            inside = np.searchsorted(self.edges[1:-1], cells, side="right")
+            below = np.maximum(inside - 1, 0)
+            alone = self._alone[below] & (self.edges[below] == cells)
+            codes[present] = np.where(alone, below, inside)
             return codes
         places = {category: place for place, category in enumerate(self.categories)}
         of_category = np.array([places.get(category, -1) for category in variable.categories], dtype=np.int64)
@@ -106,13 +114,26 @@ class Domain:
             return replace(self.like, values=cells, categories=self.categories)
         values = np.full(len(codes), np.nan)
         present = codes[~lacking]
-        low, high = self.edges[present], self.edges[present + 1]
-        if self.whole:  # the last interval holds its end
-            high = high + (present == len(self.edges) - 2)
-            values[~lacking] = low + np.floor(uniform(len(present), stream) * (high - low))
+        if self.whole:
+            low, high = (ends[present] for ends in self._ends())
+            values[~lacking] = low + np.floor(uniform(len(present), stream) * (high + 1 - low))
         else:
+            low, high = self.edges[present], self.edges[present + 1]
             values[~lacking] = low + uniform(len(present), stream) * (high - low)
         return replace(self.like, values=values)
+
+    @property
+    def _alone(self) -> Bools:
+        """Shape (m,); whether an interval is a value by itself."""
+        return np.asarray(np.diff(self.edges) == 0)
+
+    def _ends(self) -> tuple[Floats, Floats]:
+        """Each of shape (m,); the first and last number of each interval; of no whole ones, those that they end at."""
+        first, last = self.edges[:-1].copy(), self.edges[1:].copy()
+        if self.whole:
+            first[1:] += self._alone[:-1]
+            last[:-1] -= ~self._alone[:-1]
+        return first, last
 
     def corners(self) -> tuple[Variable, Longs]:
         """The column with the first and last value of each category, and the category of each."""
@@ -120,9 +141,7 @@ class Domain:
             codes = np.arange(self.size)
             cells = np.where((codes == self.size - 1) & self.gaps, -1, codes).astype(np.int32)
             return replace(self.like, values=cells, categories=self.categories), codes
-        last = self.edges[1:] - (1.0 if self.whole else 0.0)
-        last[-1] = self.edges[-1]
-        values = np.concatenate([self.edges[:-1], last, np.full(int(self.gaps), np.nan)])
+        values = np.concatenate([*self._ends(), np.full(int(self.gaps), np.nan)])
         intervals = np.arange(len(self.edges) - 1)
         return replace(self.like, values=values), np.concatenate(
             [intervals, intervals, np.arange(self.size)[len(intervals) :]]
@@ -141,9 +160,17 @@ def _edges(variable: Variable, values: Sequence[Cell]) -> Floats:
             f"two numbers or more, ascending. Give it the level nominal to list categories."
         )
     edges = np.array(values, dtype=np.float64)
-    if not np.isfinite(edges).all() or not (np.diff(edges) > 0).all():
+    widths = np.diff(edges)
+    twice = widths == 0
+    if not np.isfinite(edges).all() or (widths < 0).any() or (twice[1:] & twice[:-1]).any():
         raise ParameterError(
-            f"private-marginals: the ends of the intervals of '{variable.name}' must be ascending numbers."
+            f"private-marginals: the ends of the intervals of '{variable.name}' must be ascending numbers; one that "
+            f"stands twice is a value by itself."
+        )
+    if (edges == np.rint(edges)).all() and (twice[:-2] & (widths[1:-1] == 1)).any():
+        raise ParameterError(
+            f"private-marginals: after an end of '{variable.name}' that stands twice, the next is only 1 above it, and "
+            f"no whole number is between them. Let the first stand once: it is alone in its interval anyway."
         )
     return edges
 

@@ -29,7 +29,7 @@ class Measured:
     """A marginal with noise."""
 
     columns: Columns
-    counts: Longs  # Of the shape of the columns' categories
+    counts: Longs | Floats  # Of the shape of the columns' categories
     variance: int
 
 

@@ -2,7 +2,7 @@
 
 The table is looked at here alone, and only through discrete Gaussian noise and exponential choices: every column by
 itself is measured; then pair after pair is chosen by how far the model's counts are from the table's, less what noise
-will be, is measured, and the model fitted again.
+will be, is measured, drawn towards what the model expected, and the model fitted again.
 
 Scores are whole numbers: the sum over cells of the absolute difference between the table's count and the model's, which
 is rounded to parts of a record. A record more or less moves one count by 1, and so each score by `UNIT` times its
@@ -23,6 +23,7 @@ from shoal.mask._marginals.account import rate_for, variance_for
 from shoal.mask._marginals.exact_draws import discrete_gaussian, exponential_choice
 from shoal.mask._marginals.junction_tree import Columns, cells, elimination, maximal
 from shoal.mask._marginals.model import Fitting, Law, Measured
+from shoal.mask._marginals.shrinking import shrunken
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Bools, Floats, Longs, Progress
 from shoal.vocabulary.errors import ParameterError
@@ -30,8 +31,14 @@ from shoal.vocabulary.errors import ParameterError
 UNIT = 16
 """Counts of the model are rounded to these parts of a record before they are compared."""
 
-OF_SINGLES, OF_CHOICES = Fraction(1, 5), Fraction(1, 20)
-"""Shares of rho that single columns and choices get; pairs get the rest in equal parts."""
+OF_SINGLES, OF_CHOICES = Fraction(1, 10), Fraction(1, 20)
+"""Shares of rho that single columns and choices get; pairs get the rest, and choices equal parts."""
+
+BY_SIZE = 2 / 3
+"""Marginals get rho in proportion to their cells to this power, with which the noise of all together is least."""
+
+FINE = 2**60
+"""Shares of rho for pairs are whole multiples of a part of one in this many."""
 
 NOISE = Fraction(2, 5)
 """Noise of a cell that a score is lowered by, in standard deviations: half the mean absolute value of a normal draw,
@@ -137,25 +144,30 @@ class Search:
         fitting = Fitting(shape=self.shape, possible=self.possible, total=total)
         law, theta = fitting.fit(measured, {}, STEPS)
         chosen: list[Columns] = []
+        left = self.rho * (1 - OF_SINGLES - OF_CHOICES)
         while len(chosen) < self.pairs and (open_pairs := self._open(chosen)):
-            place = mechanism.choose(open_pairs, self._scoring(law, total, open_pairs), self._rho_of_choice)
+            costs = self._rho_of_pairs(open_pairs, left, self.pairs - len(chosen))
+            scoring = self._scoring(law, total, open_pairs, costs)
+            place = mechanism.choose(open_pairs, scoring, self._rho_of_choice)
             chosen.append(open_pairs[place])
-            measured.append(mechanism.measure(chosen[-1], self._rho_of_pair))
+            left -= costs[place]
+            noisy = mechanism.measure(chosen[-1], costs[place])
+            measured.append(shrunken(noisy, scoring.expected[chosen[-1]]))
             law, theta = fitting.fit(measured, theta, STEPS)
             if progress is not None:
                 progress(len(chosen) / (self.pairs + 1))
         law, _ = fitting.fit(measured, theta, 5 * STEPS)
         return law, total, chosen
 
-    def _scoring(self, law: Law, total: int, pairs: Sequence[Columns]) -> Scoring:
+    def _scoring(self, law: Law, total: int, pairs: Sequence[Columns], costs: Sequence[Fraction]) -> Scoring:
         """What the scores of pairs are made of.
 
         Among tables of pairs beside the column `by`, a pair with it is part of as many as there are columns, any other
         of one; it counts half as often, for errors of the former are in part those of the latter.
         """
         weights = [max(len(self.shape) // 2, 1) if self.by in pair else 1 for pair in pairs]
-        deviation = isqrt(variance_for(self._rho_of_pair, self.sensitivity))
-        less = [int(NOISE * deviation * UNIT * cells(self.shape, pair)) for pair in pairs]
+        deviations = [isqrt(variance_for(rho, self.sensitivity)) for rho in costs]
+        less = [int(NOISE * d * UNIT * cells(self.shape, pair)) for d, pair in zip(deviations, pairs)]
         return Scoring(
             expected=_expected(law, total, pairs),
             less=np.array(less, dtype=np.int64),
@@ -171,17 +183,19 @@ class Search:
 
     @property
     def _rho_of_singles(self) -> list[Fraction]:
-        """By column; as the categories to the power 2/3, with which the noise of all together is least."""
-        parts = [int(power(float(m), 2 / 3) * 16) for m in self.shape]
+        """By column; by its categories."""
+        parts = [_part(m) for m in self.shape]
         return [self.rho * OF_SINGLES * part / sum(parts) for part in parts]
 
     @property
     def _rho_of_choice(self) -> Fraction:
         return self.rho * OF_CHOICES / self.pairs
 
-    @property
-    def _rho_of_pair(self) -> Fraction:
-        return self.rho * (1 - OF_SINGLES - OF_CHOICES) / self.pairs
+    def _rho_of_pairs(self, pairs: Sequence[Columns], left: Fraction, number: int) -> list[Fraction]:
+        """What each of some pairs would cost of what is left for so many: the others are taken to be of mean size."""
+        parts = [_part(cells(self.shape, pair)) for pair in pairs]
+        others = (number - 1) * Fraction(sum(parts), len(parts))
+        return [Fraction(int(left * FINE * part / (part + others)), FINE) for part in parts]
 
     def _open(self, chosen: Sequence[Columns]) -> list[Columns]:
         """The pairs not yet chosen with which the model stays within its cells."""
@@ -192,6 +206,11 @@ class Search:
         """The cells of a model in which some pairs, and the columns of each rule, are together."""
         cliques = maximal(elimination(self.shape, [*self.possible, *pairs]))
         return sum(cells(self.shape, clique) for clique in cliques)
+
+
+def _part(size: int) -> int:
+    """The weight of a marginal of so many cells in the division of rho; at least 16."""
+    return int(power(float(size), BY_SIZE) * 16)
 
 
 def _total(measured: Sequence[Measured]) -> int:
