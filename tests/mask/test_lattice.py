@@ -36,9 +36,9 @@ def mapped(frame: pl.DataFrame, k: int = 5, **how: Any) -> Lattice:
 
 def test_every_node_is_counted_as_by_hand() -> None:
     frame = people()
-    found = mapped(frame)
-    assert (len(found.nodes), found.of) == (9, 9)
-    for node in found.nodes:
+    drawn = mapped(frame)
+    assert (len(drawn.nodes), drawn.of) == (9, 9)
+    for node in drawn.nodes:
         labels = [{path[0]: path[level] for path in PATHS[name]} for name, level in zip(PATHS, node.levels)]
         rows = [tuple(of[cell] for of, cell in zip(labels, row)) for row in frame.iter_rows()]
         sizes = Counter(rows)

@@ -131,7 +131,7 @@ def test_a_tree_comes_from_files_and_is_edited_by_hand(browser: Any, ran: Runnin
         page.click("button:has-text('Split coast')")
         page.wait_for_selector("[aria-label='Name of coast']", state="detached")
         page.drag_and_drop(
-            ".levels section:nth-child(2) li:has([value='B'])", ".levels section:nth-child(3) li >> nth=1"
+            ".levels section:nth-child(2) li:has([aria-label='Name of B'])", ".levels section:nth-child(3) li >> nth=0"
         )
         assert barriers(page) == []
     paths = ran.idle()["tree"]["columns"]["town"]["hierarchy"]["paths"]

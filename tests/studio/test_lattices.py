@@ -26,29 +26,29 @@ def mapped(steps: list[Any], around: list[int] | None = None, step: int = 0) -> 
 
 def test_the_map_has_the_node_that_the_step_takes() -> None:
     step = {"mask": "generalise", "columns": ["town", "school"], "k": 5}
-    found = mapped([step])
-    assert (found["of"], len(found["nodes"]), found["refusal"]) == (9, 9, "")
-    allowed = [node for node in found["nodes"] if node["small"] == 0]
-    assert found["taken"] == min(allowed, key=lambda node: node["loss"])["levels"]
-    assert [column["labels"] for column in found["columns"]] == [[8, 2, 1], [9, 3, 1]]
+    answer = mapped([step])
+    assert (answer["of"], len(answer["nodes"]), answer["refusal"]) == (9, 9, "")
+    allowed = [node for node in answer["nodes"] if node["small"] == 0]
+    assert answer["taken"] == min(allowed, key=lambda node: node["loss"])["levels"]
+    assert [column["labels"] for column in answer["columns"]] == [[8, 2, 1], [9, 3, 1]]
     pinned = mapped([{**step, "levels": {"town": [2, 2], "school": [2, 2]}}])
     assert pinned["taken"] == (2, 2)
 
 
 def test_without_a_node_that_is_allowed_the_reason_stands_there() -> None:
     step = {"mask": "generalise", "columns": ["town", "school"], "k": 5, "levels": {"town": [0, 0], "school": [0, 0]}}
-    found = mapped([step])
-    assert found["taken"] is None
-    assert "no combination of levels" in found["refusal"]
-    assert len(found["nodes"]) == 9
+    answer = mapped([step])
+    assert answer["taken"] is None
+    assert "no combination of levels" in answer["refusal"]
+    assert len(answer["nodes"]) == 9
 
 
 def test_a_neighbourhood_is_drawn_where_all_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lattices, "MOST_NODES", 3)
     step = {"mask": "generalise", "columns": ["town", "school"], "k": 5}
-    found = mapped([step], around=[0, 0])
-    assert found["of"] == 9
-    assert [node["levels"] for node in found["nodes"]] == [(0, 0), (0, 1), (1, 0)]
+    answer = mapped([step], around=[0, 0])
+    assert answer["of"] == 9
+    assert [node["levels"] for node in answer["nodes"]] == [(0, 0), (0, 1), (1, 0)]
 
 
 @pytest.mark.parametrize(("around", "step"), [([0, 9], 0), ([0], 0), (None, 3)])

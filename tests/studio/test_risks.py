@@ -56,9 +56,9 @@ def sides(release: Any) -> Any:
 
 
 def test_records_and_persons_at_each_risk(sides: Any, release: Any) -> None:
-    found = risks(sides, {"sex": {"f": "female"}})
-    assert found["keys"] == KEYS
-    for side, frame, rows in zip(found["sides"], (FRAME, release.to_frame()), (range(150), release.rows)):
+    answer = risks(sides, {"sex": {"f": "female"}})
+    assert answer["keys"] == KEYS
+    for side, frame, rows in zip(answer["sides"], (FRAME, release.to_frame()), (range(150), release.rows)):
         cells = list(frame.select(KEYS).iter_rows())
         size = Counter(cells)
         assert dict(map(tuple, side["sizes"])) == Counter(size[c] for c in cells)
@@ -69,10 +69,10 @@ def test_records_and_persons_at_each_risk(sides: Any, release: Any) -> None:
 
 
 def test_the_cell_that_makes_a_record_risky_is_the_one_without_which_most_are_alike(sides: Any) -> None:
-    found = risks(sides, {"sex": {"f": "female", "m": "male"}})["sides"][0]
+    answer = risks(sides, {"sex": {"f": "female", "m": "male"}})["sides"][0]
     rows = list(FRAME.select(KEYS).iter_rows())
-    assert [r["size"] for r in found["riskiest"]] == sorted(r["size"] for r in found["riskiest"])
-    for risky in found["riskiest"]:
+    assert [r["size"] for r in answer["riskiest"]] == sorted(r["size"] for r in answer["riskiest"])
+    for risky in answer["riskiest"]:
         own = rows[risky["row"] - 1]
         assert risky["size"] == rows.count(own)
         without = {}
@@ -86,28 +86,28 @@ def test_the_cell_that_makes_a_record_risky_is_the_one_without_which_most_are_al
 
 
 def test_sets_of_columns_by_hand(sides: Any) -> None:
-    found = sets_of(sides, ["town", "sex"])
-    assert {tuple(one["columns"]) for one in found["sets"]} == {
+    answer = sets_of(sides, ["town", "sex"])
+    assert {tuple(one["columns"]) for one in answer["sets"]} == {
         names for size in (1, 2, 3) for names in combinations(KEYS, size)
     }
-    assert found["chosen"]["columns"] == ["sex", "town"]
-    for one in [*found["sets"], found["chosen"]]:
+    assert answer["chosen"]["columns"] == ["sex", "town"]
+    for one in [*answer["sets"], answer["chosen"]]:
         rows = list(FRAME.select(one["columns"]).iter_rows())
         pairs = [a != b for a, b in combinations(rows, 2)]
         figures = one["figures"][0]
         assert figures["distinction"] == pytest.approx(len(set(rows)) / len(rows))
         assert figures["separation"] == pytest.approx(sum(pairs) / len(pairs))
         assert figures["unique"] == pytest.approx(sum(n == 1 for n in Counter(rows).values()) / len(rows))
-    order = [one["figures"][0]["distinction"] for one in found["sets"]]
+    order = [one["figures"][0]["distinction"] for one in answer["sets"]]
     assert order == sorted(order, reverse=True)
 
 
 def test_many_sets_are_left_out_before_single_columns(sides: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_CELLS > 6 * 150
     monkeypatch.setattr("shoal.studio.risks.MOST_CELLS", 100)
-    found = sets_of(sides, [])
-    assert sorted(len(one["columns"]) for one in found["sets"]) == [1, 1, 1, 3]
-    assert found["chosen"] is None
+    answer = sets_of(sides, [])
+    assert sorted(len(one["columns"]) for one in answer["sets"]) == [1, 1, 1, 3]
+    assert answer["chosen"] is None
 
 
 def seen(release: Any, *names: str) -> dict[str, Seen]:

@@ -65,20 +65,20 @@ def test_a_verdict_is_never_green_where_a_plan_is_known_that_loses_much_less() -
     other = {**PLAN, "steps": [{"partition": "mdav", "k": 5}]}
     weaker = {**PLAN, "requirements": [{"privacy": "k-anonymity", "k": 2}]}
     session = Session(runs=(ended(1, 0.34), ended(2, 0.9, other), ended(3, 0.99, weaker), ended(4, None)))
-    found = standing(session, session.runs[0], None, read)
-    assert [(b["name"], round(b["loss"], 9)) for b in found["better"]] == [("run 2", 0.1)]
-    assert found["verdict"]["status"] == "open"
-    assert found["verdict"]["heading"] == "All limits of the plan are kept, but run 2 loses much less"
-    assert "loses 10.0% of the information instead of 66.0%" in found["verdict"]["points"][0]["sentences"][0]
+    answer = standing(session, session.runs[0], None, read)
+    assert [(b["name"], round(b["loss"], 9)) for b in answer["better"]] == [("run 2", 0.1)]
+    assert answer["verdict"]["status"] == "open"
+    assert answer["verdict"]["heading"] == "All limits of the plan are kept, but run 2 loses much less"
+    assert "loses 10.0% of the information instead of 66.0%" in answer["verdict"]["points"][0]["sentences"][0]
     assert standing(session, session.runs[1], None, read)["verdict"]["status"] == "good"
     assert standing(session, session.runs[3], None, read)["verdict"] is None
 
 
 def test_a_little_less_is_named_and_leaves_the_verdict_as_it_is() -> None:
     session = Session(runs=(ended(1, 0.90), ended(2, 0.91, {**PLAN, "steps": []})))
-    found = standing(session, session.runs[0], None, read)
-    assert [b["name"] for b in found["better"]] == ["run 2"]
-    assert found["verdict"]["status"] == "good"
+    answer = standing(session, session.runs[0], None, read)
+    assert [b["name"] for b in answer["better"]] == ["run 2"]
+    assert answer["verdict"]["status"] == "good"
 
 
 def test_candidates_count_by_their_promise_and_measure() -> None:
@@ -94,8 +94,8 @@ def test_candidates_count_by_their_promise_and_measure() -> None:
         "steps": {"groups": [{"partition": "mdav", "k": 5}], "broken": []},
     }
     session = Session(runs=(ended(1, 0.5),), frontier=frontier)
-    found = standing(session, session.runs[0], None, read)
-    assert [b["name"] for b in found["better"]] == ["groups"]
+    answer = standing(session, session.runs[0], None, read)
+    assert [b["name"] for b in answer["better"]] == ["groups"]
     for changed in ({"promise": "of another plan"}, {"axes": {"utility": {"measure": "il1s"}}}):
         other = replace(session, frontier={**frontier, **changed})
         assert standing(other, session.runs[0], None, read)["better"] == []
@@ -118,10 +118,10 @@ def test_local_recoding_stands_beside_full_domain_on_the_same_records() -> None:
 
 def test_groups_are_refined_with_the_settings_of_their_step() -> None:
     steps = [{"partition": "mdav", "k": 4, "columns": ["town"], "replace": "permutation"}]
-    found = variants(Plan.of({**PLAN, "steps": steps}, None))["refined groups"][0]
-    assert (found["partition"], found["k"], found["columns"]) == ("refined", 4, ["town"])
-    assert found["start"] == {"method": "mdav", "k": 4}
-    assert Plan.of({**PLAN, "steps": [found]}, None).steps
+    answer = variants(Plan.of({**PLAN, "steps": steps}, None))["refined groups"][0]
+    assert (answer["partition"], answer["k"], answer["columns"]) == ("refined", 4, ["town"])
+    assert answer["start"] == {"method": "mdav", "k": 4}
+    assert Plan.of({**PLAN, "steps": [answer]}, None).steps
     assert variants(Plan.of({**PLAN, "steps": [{"mask": "suppress", "k": 3}]}, None)) == {}
 
 

@@ -133,8 +133,8 @@ def _fitted(names: Sequence[str], columns: Sequence[Floats], target: Floats) -> 
         return dict.fromkeys(names)
     fits = all_regressions(floats(x[:, chosen]))
     width = int(chosen.sum()) - 1
-    found = iter(zip(fits.slopes[-width:].tolist(), fits.errors[-width:].tolist()))
-    slopes = [next(found) if keep else None for keep in chosen[:-1]]
+    remaining = iter(zip(fits.slopes[-width:].tolist(), fits.errors[-width:].tolist()))
+    slopes = [next(remaining) if keep else None for keep in chosen[:-1]]
     return {name: None if fit is None else (fit[0], REACH * fit[1]) for name, fit in zip(names, slopes)}
 
 

@@ -53,7 +53,7 @@ def lattice_of(table: Table, plan: Plan, step: int, around: Sequence[int] | None
     taken, refusal = _taken(some, plan, step, names)
     heights = [column.height for column in task.columns]
     given = None if around is None else _within(around, heights)
-    found = lattice(task, method.k, given or taken or tuple(heights), MOST_NODES, MOST_WORK)
+    drawn = lattice(task, method.k, given or taken or tuple(heights), MOST_NODES, MOST_WORK)
     return {
         "columns": [{"name": c.variable.name, "labels": _counted(c.labels)} for c in task.columns],
         "k": method.k,
@@ -61,10 +61,10 @@ def lattice_of(table: Table, plan: Plan, step: int, around: Sequence[int] | None
         "measure": objective,
         "records": len(records),
         "of records": len(table.frame),
-        "of": found.of,
+        "of": drawn.of,
         "taken": taken,
         "refusal": refusal,
-        "nodes": [asdict(node) for node in found.nodes],
+        "nodes": [asdict(node) for node in drawn.nodes],
     }
 
 

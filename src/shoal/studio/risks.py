@@ -91,14 +91,14 @@ def _side(side: Side, labels: Mapping[str, Mapping[str, str]]) -> Answer:
 
 def _counted(sizes: Longs) -> list[list[int]]:
     """Class sizes and the records, or persons, that have them."""
-    found, counts = np.unique(sizes, return_counts=True)
-    if len(found) > MOST_SIZES:
-        large = found >= 100
-        power = 10 ** np.maximum(np.char.str_len(found.astype(str)) - 2, 0)
-        found = np.where(large, found // power * power, found)
-        found, at = np.unique(found, return_inverse=True)
+    distinct, counts = np.unique(sizes, return_counts=True)
+    if len(distinct) > MOST_SIZES:
+        large = distinct >= 100
+        power = 10 ** np.maximum(np.char.str_len(distinct.astype(str)) - 2, 0)
+        distinct = np.where(large, distinct // power * power, distinct)
+        distinct, at = np.unique(distinct, return_inverse=True)
         counts = np.bincount(at.ravel(), weights=counts).astype(np.int64)
-    return [[int(size), int(count)] for size, count in zip(found, counts)]
+    return [[int(size), int(count)] for size, count in zip(distinct, counts)]
 
 
 def _riskiest(

@@ -157,12 +157,12 @@ def _verdict(run: Run, better: Sequence[Answer], own: float | None, loss: float 
 def variants(plan: Plan) -> dict[str, list[Spec]]:
     """By name the steps of a plan with a stronger method in the place of one of them."""
     steps = [step.as_mapping() for step in plan.steps]
-    found: dict[str, list[Spec]] = {}
+    variants_by_name: dict[str, list[Spec]] = {}
     for place, step in enumerate(steps):
         name, stronger = _stronger(step)
         if stronger is not None:
-            found[name] = [*steps[:place], stronger, *steps[place + 1 :]]
-    return found
+            variants_by_name[name] = [*steps[:place], stronger, *steps[place + 1 :]]
+    return variants_by_name
 
 
 def _stronger(step: Spec) -> tuple[str, Spec | None]:
@@ -183,14 +183,14 @@ def variants_tried(table: Table, plan: Plan) -> Answer:
     if of > MOST_RECORDS:
         table = replace(table, frame=table.frame.sample(MOST_RECORDS, seed=SEED))
     records = len(table.frame)
-    found = variants(plan)
-    loss = _lost(table, plan, plan.as_mapping()["steps"]) if found else None
+    variants_by_name = variants(plan)
+    loss = _lost(table, plan, plan.as_mapping()["steps"]) if variants_by_name else None
     tried = []
-    for name, steps in found.items() if loss is not None else ():
+    for name, steps in variants_by_name.items() if loss is not None else ():
         lost = _lost(table, plan, steps)
         if lost is not None:
             tried.append({"name": name, "loss": lost, "risk": "", "steps": steps, "tried on": records})
-    return {"records": records, "of": of, "loss": loss, "variants": tried, "names": list(found)}
+    return {"records": records, "of": of, "loss": loss, "variants": tried, "names": list(variants_by_name)}
 
 
 def _lost(table: Table, plan: Plan, steps: Sequence[Spec]) -> float | None:

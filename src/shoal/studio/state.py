@@ -48,9 +48,9 @@ def state_of(session: Session, plan: ReadPlan) -> Answer:
 
 def _happens(read: ReadPlan) -> dict[str, list[str]]:
     """By column the steps of the plan that change it, in their order."""
-    found: dict[str, list[str]] = {}
+    changing: dict[str, list[str]] = {}
     if read.plan is not None:
         for step in read.plan.steps:
             for name in step.changes(read.plan.schema):
-                found.setdefault(name, []).append(step.name)
-    return found
+                changing.setdefault(name, []).append(step.name)
+    return changing

@@ -84,7 +84,7 @@ function Merging({ level, labels, change }) {
 // Files as ARX writes them, several at once; each goes to the column of its name, or to that with most of its values.
 function Files({ columns, roles }) {
   const [over, drag] = useState(false);
-  const [found, show] = useState([]);
+  const [results, show] = useState([]);
   const take = async (list) => {
     const files = await Promise.all([...list].map(async (file) => ({ name: file.name, text: await file.text() })));
     try {
@@ -104,7 +104,7 @@ function Files({ columns, roles }) {
   };
   return html`<section class=${`card files ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${dropped}><h2>From files</h2>
     <p>Drop hierarchies as ARX writes them (CSV), all at once, or <label class="file">choose them <input type="file" multiple accept=".csv,.txt" onChange=${(e) => { take(e.target.files); }} /></label>.</p>
-    ${found.length > 0 && html`<ul role="status">${found.map((one) => html`<li key=${one.file}>${one.file}: ${one.column ? html`<strong>${one.column}</strong>, ${plural(one.height, 'level')}${one.lacking ? `; ${plural(one.lacking, 'value')} of the table are not in it` : ''}` : one.reason}</li>`)}</ul>`}</section>`;
+    ${results.length > 0 && html`<div role="status"><ul>${results.map((one) => html`<li key=${one.file}>${one.file}: ${one.column ? html`<strong>${one.column}</strong>, ${plural(one.height, 'level')}${one.lacking ? `; ${plural(one.lacking, 'value')} of the table are not in it` : ''}` : one.reason}</li>`)}</ul></div>`}</section>`;
 }
 
 function Building({ column, has, own, type }) {

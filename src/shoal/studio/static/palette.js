@@ -70,7 +70,7 @@ export function Palette({ screens, open, run }) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const all = shown ? entries({ state, facts, methods, screens, open, run }) : [];
   const begins = (entry) => (words.length && entry[0].toLowerCase().startsWith(words[0]) ? 0 : 1);
-  const found = all.filter(([name]) => matches(name, words)).sort((a, b) => begins(a) - begins(b)).slice(0, MOST);
+  const matching = all.filter(([name]) => matches(name, words)).sort((a, b) => begins(a) - begins(b)).slice(0, MOST);
   const choose = (entry) => {
     show(false);
     setTimeout(entry[1]); // once the dialog has given the focus back
@@ -79,17 +79,17 @@ export function Palette({ screens, open, run }) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
     if (step) {
       e.preventDefault();
-      move((at + step + found.length) % Math.max(found.length, 1));
-    } else if (e.key === 'Enter' && !e.ctrlKey && !e.metaKey && found[at]) {
+      move((at + step + matching.length) % Math.max(matching.length, 1));
+    } else if (e.key === 'Enter' && !e.ctrlKey && !e.metaKey && matching[at]) {
       e.preventDefault();
-      choose(found[at]);
+      choose(matching[at]);
     }
   };
   return html`<button class="plain" onClick=${() => show(true)} aria-haspopup="dialog">Find <kbd>Ctrl K</kbd></button>
     <dialog ref=${dialog} class="palette" aria-label="Find anything" onClose=${() => show(false)}>${shown && html`<label for=${id}>Screens, columns and their roles, actions</label>
-      <input id=${id} role="combobox" aria-expanded="true" aria-autocomplete="list" aria-controls=${`${id}-list`} aria-activedescendant=${found[at] ? `${id}-${at}` : null} autocomplete="off" placeholder="as in: age conf" value=${text}
+      <input id=${id} role="combobox" aria-expanded="true" aria-autocomplete="list" aria-controls=${`${id}-list`} aria-activedescendant=${matching[at] ? `${id}-${at}` : null} autocomplete="off" placeholder="as in: age conf" value=${text}
         onInput=${(e) => { type(e.target.value); move(0); }} onKeyDown=${keys} />
-      <ul role="listbox" id=${`${id}-list`} aria-label="Found">${found.map((entry, i) => html`<li role="option" id=${`${id}-${i}`} aria-selected=${i === at} onClick=${() => choose(entry)}>${entry[0]}</li>`)}</ul>
-      ${!found.length && html`<p class="empty">Nothing is called so.</p>`}
+      <ul role="listbox" id=${`${id}-list`} aria-label="Found">${matching.map((entry, i) => html`<li role="option" id=${`${id}-${i}`} aria-selected=${i === at} onClick=${() => choose(entry)}>${entry[0]}</li>`)}</ul>
+      ${!matching.length && html`<p class="empty">Nothing is called so.</p>`}
       <p class="hint"><kbd>↑</kbd> <kbd>↓</kbd> choose · <kbd>Enter</kbd> do it · <kbd>Esc</kbd> close · anywhere: <kbd>Ctrl K</kbd> find, <kbd>Ctrl Enter</kbd> run</p>`}</dialog>`;
 }

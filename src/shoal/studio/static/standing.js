@@ -37,7 +37,7 @@ export function Beside({ of }) {
       ${of.better.map((other) => html`<div key=${other.name}><dt>${other.name}${other['tried on'] && html` <span class="hint">on ${number(other['tried on'])} records, where this loses ${about(against(other))}</span>`}</dt>
         <dd><${Loss} of=${other.loss} kind="after" /><button onClick=${() => take(other)} aria-label=${`Take ${other.name}`}>Take</button></dd></div>`)}
       ${of.bounds.map((b) => html`<div><dt>bound for ${b.step}</dt><dd>${b.says} ${b.bound} <span class="hint">(this one: ${b.loss}, in the step’s own measure)</span></dd></div>`)}</dl>
-    ${!least && html`<p class="hint">${of.tried ? (of.tried.names.length ? `No better one was found: ${of.tried.names.join(' and ')} with the same promises, tried on ${number(of.tried.records)} records, and all other runs.` : 'Among the runs and candidates with the same promises none loses less. Frontier tries more of them.') : 'Trying stronger methods with the same promises …'}</p>`}</div>`;
+    ${!least && html`<p class="hint">${of.tried ? (of.tried.names.length ? `None that is better came out of ${of.tried.names.join(' and ')} with the same promises, tried on ${number(of.tried.records)} records, and all other runs.` : 'Among the runs and candidates with the same promises none loses less. Frontier tries more of them.') : 'Trying stronger methods with the same promises …'}</p>`}</div>`;
 }
 
 function Loss({ of, kind }) {
@@ -65,12 +65,12 @@ export function StandingBar({ screen, open }) {
   const standing = useStanding(last?.number ?? null, last?.current && !last?.reopened);
   const step = next({ state, standing, screen, open });
   const best = standing?.better[0] && !standing.better[0]['tried on'] ? standing.better[0] : null;
-  const held = state.job !== null;
+  const waits = state.job !== null;
   return html`<aside class="standing" aria-label="Where the plan stands">
     ${!standing || standing.loss === null ? html`<span class="hint">${state.runs.length ? 'no run was proved yet' : 'Risk and loss stand here after the first run.'}</span>`
       : html`<dl><div><dt>${last.current ? 'present plan' : `run ${last.number}, plan changed since`}</dt><dd>risk <strong>${standing.risk}</strong> → loss <strong>${about(standing.loss)}</strong> <${Small} of=${standing.loss} kind="before" /></dd></div>
         <div><dt>best so far</dt><dd>${best ? html`${best.name}: ${best.risk && html`risk <strong>${best.risk}</strong> → `}loss <strong>${about(best.loss)}</strong> <${Small} of=${best.loss} kind="after" />` : 'this one'}</dd></div></dl>`}
-    ${step && html`<span class="next"><span class="hint">next</span> <button aria-disabled=${held} onClick=${() => !held && step[1]()}>${step[0]}</button></span>`}</aside>`;
+    ${step && html`<span class="next"><span class="hint">next</span> <button aria-disabled=${waits} onClick=${() => !waits && step[1]()}>${step[0]}</button></span>`}</aside>`;
 }
 
 const Small = ({ of, kind }) => html`<svg class="loss small" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="100" height="8" class="trough" /><rect width=${100 * of} height="8" class=${kind} /></svg>`;
