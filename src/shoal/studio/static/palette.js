@@ -1,5 +1,5 @@
 // Anything by its name, from the keyboard: screens, columns with their roles, and what the bars have buttons for.
-import { useEffect, useRef, useState } from './vendor/preact-hooks.js';
+import { useEffect, useLayoutEffect, useRef, useState } from './vendor/preact-hooks.js';
 import { html, useId } from './parts.js';
 import { act, putAll, useStore } from './state.js';
 import { change } from './columns.js';
@@ -60,12 +60,14 @@ export function Palette({ screens, open, run }) {
     window.addEventListener('keydown', pressed);
     return () => window.removeEventListener('keydown', pressed);
   });
-  useEffect(() => {
-    if (!dialog.current) return;
-    if (shown && !dialog.current.open) dialog.current.showModal();
-    else if (!shown && dialog.current.open) dialog.current.close();
-    type('');
-    move(0);
+  useLayoutEffect(() => { // before anything more is typed
+    if (shown) {
+      dialog.current.showModal();
+    } else {
+      dialog.current.close();
+      type('');
+      move(0);
+    }
   }, [shown]);
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const all = shown ? entries({ state, facts, methods, screens, open, run }) : [];
