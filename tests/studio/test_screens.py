@@ -162,7 +162,7 @@ OF_SEVERAL = {
 @pytest.fixture(scope="module")
 def several(ran: Running) -> Running:
     """Another run with another plan, candidates that were tried, and an analysis that is followed."""
-    ran.act("put", changes=[{"place": ["steps", 1, "k"], "value": 100}], note="a smaller k")
+    ran.act("put", changes=[{"place": ["steps", 1, "k"], "value": 300}], note="a larger k")
     ran.act("run")
     ran.idle()
     section = {"method": {"groups": [{"partition": "mdav", "k": [3, 6]}]}, "risk": "marketer"}

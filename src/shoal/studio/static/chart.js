@@ -13,7 +13,7 @@ export function Thumb({ of, name, labels = {} }) {
   const high = nominal ? names.length : Math.max(...of.bins.map((b) => b.high));
   const x = (value) => (100 * (value - low)) / (high - low || 1);
   const ends = (b) => (nominal ? [names.indexOf(b.category), names.indexOf(b.category) + 1] : [b.low, b.high]);
-  const called = (value) => (labels[value] ? `${value} ${labels[value]}` : value);
+  const called = (value) => (Object.hasOwn(labels, value) ? `${value} ${labels[value]}` : value);
   const text = nominal ? `the most frequent value ${called(of.bins.find((b) => b.share === most)?.category ?? '')} ${percent(most)}`
     : `from ${of.scale === 'temporal' ? day(low) : number(low)} to ${of.scale === 'temporal' ? day(high) : number(high)}`;
   return html`<svg class="thumb" viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label=${`${name}: ${text}`}>${of.bins.map((b) => {

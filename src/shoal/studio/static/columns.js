@@ -36,7 +36,7 @@ export function change(tree, name, key, value) {
 }
 
 // What the steps of the plan do to a column.
-const what = (role, steps) => (role === 'identifier' ? 'is taken out' : steps ? steps.join(', then ') : 'no step changes it');
+const what = (role, happens, name) => (role === 'identifier' ? 'is taken out' : Object.hasOwn(happens, name) ? happens[name].join(', then ') : 'no step changes it');
 
 export function Columns() {
   const { state, facts, methods } = useStore();
@@ -79,7 +79,7 @@ function Column({ column, methods, set, tree, happens, chosen, choose, look }) {
     <label><span class="hint">role</span><select value=${own.role ?? ''} onChange=${(e) => set([column.name], 'role', e.target.value)} aria-label=${`Role of ${column.name}`}>
       ${methods.roles.map((r) => html`<option value=${r}>${r}</option>`)}</select><span class="hint">${MEANINGS[own.role] ?? ''}</span></label>
     <label><span class="hint">level</span><select value=${own.level ?? ''} onChange=${(e) => set([column.name], 'level', e.target.value || null)} aria-label=${`Level of ${column.name}`}>
-      <option value="">by type</option>${methods.levels.map((r) => html`<option value=${r}>${r}</option>`)}</select><span class="hint">${what(own.role, happens[column.name])}</span></label>
+      <option value="">by type</option>${methods.levels.map((r) => html`<option value=${r}>${r}</option>`)}</select><span class="hint">${what(own.role, happens, column.name)}</span></label>
     <details class="why"><summary>Why, and more</summary><p>Guessed ${column.guess}: ${column.reason}.</p>
       ${typeof tree.columns?.[column.name] === 'object' && html`<div class="fields">${moreFields.map((f) => html`<${Field} key=${f.name} field=${f} place=${['columns', column.name]} value=${own[f.name]} note=${column.name} />`)}</div>`}</details>
     <${Mistakes} of=${wrong} /></li>`;
