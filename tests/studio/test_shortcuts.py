@@ -60,12 +60,12 @@ def test_several_columns_are_changed_in_one_of_their_rows(browser: Any, wide: Ru
         page.wait_for_selector("text=3 columns chosen")
         page.evaluate("scrollTo(0, 0)")  # what the bar on top covers is no target
         assert barriers(page) == []
-        page.select_option("[aria-label='Level of item 05']", "nominal")
-        page.wait_for_selector(".top [title='3 columns: level nominal']", state="attached")
+        page.select_option("[aria-label='Level of item 05']", "ordinal")
+        page.wait_for_selector(".top [title='3 columns: level ordinal']", state="attached")
         page.select_option("[aria-label='Role of item 05']", "other")
         page.wait_for_selector(".top [title='3 columns: role other']", state="attached")
         tree = wide.ask("state")[1]["tree"]["columns"]
-        assert [tree[name] for name in ("item 03", "item 05", "item 07")] == [{"role": "other", "level": "nominal"}] * 3
+        assert [tree[name] for name in ("item 03", "item 05", "item 07")] == [{"role": "other", "level": "ordinal"}] * 3
         page.select_option("[aria-label='Role of item 09']", "identifier")  # not chosen, so alone
         page.wait_for_selector(".top [title='item 09: role identifier']", state="attached")
         settled(page)
