@@ -108,6 +108,7 @@ def test_many_sets_are_left_out_before_single_columns(sides: Any, monkeypatch: p
     answer = sets_of(sides, [])
     assert sorted(len(one["columns"]) for one in answer["sets"]) == [1, 1, 1, 3]
     assert answer["chosen"] is None
+    assert [len(side["riskiest"]) for side in risks(sides, {})["sides"]] == [6, 6]
 
 
 def seen(release: Any, *names: str) -> dict[str, Seen]:

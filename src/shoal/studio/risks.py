@@ -21,13 +21,13 @@ from shoal.table.records import Records
 MOST_SIZES = 200
 """Class sizes that are told exactly; larger ones are rounded to two digits."""
 
-MOST_RISKY = 30
-"""Records at highest risk that are listed."""
+LEAST_RISKY, MOST_RISKY = 6, 30
+"""Records at highest risk that are listed: fewer of a large table, each of which is compared with all others."""
 
 LARGEST_SET = 3
 
 MOST_CELLS = 60_000_000
-"""Records times sets of columns that are compared; larger sets are left out before smaller ones."""
+"""Records times columns, or sets of them, that are compared; larger sets are left out before smaller ones."""
 
 MOST_SETS = 60
 """Sets of columns that are listed, those that tell most records apart; each column alone is listed in any case."""
@@ -106,7 +106,8 @@ def _riskiest(
 ) -> Iterator[Answer]:
     """The records in the smallest classes; of each the cell without which most others would be like it."""
     codes = {name: side.records.codes_as_written(name) for name in keys}
-    for record in np.argsort(sizes, kind="stable")[:MOST_RISKY].tolist():
+    listed = min(MOST_RISKY, max(LEAST_RISKY, MOST_CELLS // (len(sizes) * len(keys))))
+    for record in np.argsort(sizes, kind="stable")[:listed].tolist():
         if sizes[record] == len(sizes):
             return
         differs = np.zeros(len(sizes), dtype=np.int64)

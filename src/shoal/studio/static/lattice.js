@@ -56,7 +56,7 @@ function Map({ seen, by, node, allowed, choose }) {
         <rect x=${x} y=${y} width=${wide - 4} height=${ROW - 6} rx="3" class=${`rim ${allowed(n) ? 'allowed' : 'barred'} ${same(seen.taken) ? 'taken' : ''} ${same(node.levels) ? 'chosen' : ''}`} />
         ${wide > 40 && html`<text x=${x + (wide - 4) / 2} y=${y + ROW / 2 + 1} text-anchor="middle">${n.levels.join(' ')}</text>`}</g>`;
     })}</svg>
-    <figcaption>${seen.columns.map((c) => c.name).join(', ')} · pale is least, dark is most · dashed: leaves out more records than the step allows · thick: what the step takes now</figcaption></figure>`;
+    <figcaption>${seen.columns.map((c) => c.name).join(', ')} · faint is least, strong is most · dashed: leaves out more records than the step allows · thick: what the step takes now</figcaption></figure>`;
 }
 
 function Chosen({ seen, node, allowed, step, go, most }) {
