@@ -69,7 +69,7 @@ def test_a_verdict_is_never_green_where_a_plan_is_known_that_loses_much_less() -
     assert [(b["name"], round(b["loss"], 9)) for b in answer["better"]] == [("run 2", 0.1)]
     assert answer["verdict"]["status"] == "open"
     assert answer["verdict"]["heading"] == "All limits of the plan are kept, but run 2 loses much less"
-    assert "loses 10.0% of the information instead of 66.0%" in answer["verdict"]["points"][0]["sentences"][0]
+    assert "loses 10 % of the information instead of 66 %" in answer["verdict"]["points"][0]["sentences"][0]
     assert standing(session, session.runs[1], None, read)["verdict"]["status"] == "good"
     assert standing(session, session.runs[3], None, read)["verdict"] is None
 

@@ -13,6 +13,7 @@ from typing import Any
 from shoal.desk.assess import assess
 from shoal.plan import Plan
 from shoal.plan.steps import LOSS
+from shoal.report.forms import share
 from shoal.studio.arguments import Answer
 from shoal.studio.beginnings import SEED
 from shoal.studio.session import Run, Session
@@ -145,8 +146,8 @@ def _verdict(run: Run, better: Sequence[Answer], own: float | None, loss: float 
         of = own if other["tried on"] else loss
         where = f" (both tried on {other['tried on']:,} records)" if other["tried on"] else ""
         sentence = (
-            f"{other['name'][:1].upper()}{other['name'][1:]} promises the same and loses {other['loss']:.1%} of the "
-            f"information instead of {of:.1%}{where}."
+            f"{other['name'][:1].upper()}{other['name'][1:]} promises the same and loses {share(other['loss'])} of the "
+            f"information instead of {share(of or 0.0)}{where}."
         )
         verdict["points"] = [*verdict["points"], {"label": "Loses less", "sentences": (sentence,)}]
         if verdict["status"] == "good":

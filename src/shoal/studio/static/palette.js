@@ -51,7 +51,8 @@ export function Palette({ screens, open, run }) {
       if (e.defaultPrevented || !(e.ctrlKey || e.metaKey) || e.altKey || e.shiftKey) return;
       if (e.key.toLowerCase() === 'k') {
         e.preventDefault();
-        show((before) => !before);
+        if (shown) dialog.current.close();
+        else show(true);
       } else if (e.key === 'Enter') {
         e.preventDefault();
         run();
@@ -64,7 +65,6 @@ export function Palette({ screens, open, run }) {
     if (shown) {
       dialog.current.showModal();
     } else {
-      dialog.current.close();
       type('');
       move(0);
     }
@@ -74,7 +74,7 @@ export function Palette({ screens, open, run }) {
   const begins = (entry) => (words.length && entry[0].toLowerCase().startsWith(words[0]) ? 0 : 1);
   const matching = all.filter(([name]) => matches(name, words)).sort((a, b) => begins(a) - begins(b)).slice(0, MOST);
   const choose = (entry) => {
-    show(false);
+    dialog.current.close();
     setTimeout(entry[1]); // once the dialog has given the focus back
   };
   const keys = (e) => {
@@ -88,10 +88,10 @@ export function Palette({ screens, open, run }) {
     }
   };
   return html`<button class="plain" onClick=${() => show(true)} aria-haspopup="dialog">Find <kbd>Ctrl K</kbd></button>
-    <dialog ref=${dialog} class="palette" aria-label="Find anything" onClose=${() => show(false)}>${shown && html`<label for=${id}>Screens, columns and their roles, actions</label>
+    ${shown && html`<dialog ref=${dialog} class="palette" aria-label="Find anything" onClose=${() => show(false)}><label for=${id}>Screens, columns and their roles, actions</label>
       <input id=${id} role="combobox" aria-expanded="true" aria-autocomplete="list" aria-controls=${`${id}-list`} aria-activedescendant=${matching[at] ? `${id}-${at}` : null} autocomplete="off" placeholder="as in: age conf" value=${text}
         onInput=${(e) => { type(e.target.value); move(0); }} onKeyDown=${keys} />
       <ul role="listbox" id=${`${id}-list`} aria-label="Found">${matching.map((entry, i) => html`<li role="option" id=${`${id}-${i}`} aria-selected=${i === at} onClick=${() => choose(entry)}>${entry[0]}</li>`)}</ul>
       ${!matching.length && html`<p class="empty">Nothing is called so.</p>`}
-      <p class="hint"><kbd>↑</kbd> <kbd>↓</kbd> choose · <kbd>Enter</kbd> do it · <kbd>Esc</kbd> close · anywhere: <kbd>Ctrl K</kbd> find, <kbd>Ctrl Enter</kbd> run</p>`}</dialog>`;
+      <p class="hint"><kbd>↑</kbd> <kbd>↓</kbd> choose · <kbd>Enter</kbd> do it · <kbd>Esc</kbd> close · anywhere: <kbd>Ctrl K</kbd> find, <kbd>Ctrl Enter</kbd> run</p></dialog>`}`;
 }
