@@ -27,7 +27,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 AXE = Path(__file__).parent / "vendor" / "axe.js"
-SCREENS = ["Columns", "Steps", "Hierarchies", "Result", "Frontier", "Compare", "Export"]
+SCREENS = ["Columns", "Hierarchies", "Steps", "Frontier", "Result", "Risk", "Utility", "Compare", "Export"]
 
 
 @pytest.fixture(scope="module")

@@ -93,6 +93,16 @@ def test_a_whole_section_is_written_one_entry_a_line(written: str) -> None:
     assert "- {mask: shuffle}\n" in text
 
 
+def test_a_whole_section_of_a_text_in_json_stays_in_it() -> None:
+    text = json.dumps({"columns": {"age": "other"}, "steps": [{"partition": "mdav", "k": 5}], "measures": []})
+    after = put(text, ["steps"], [{"mask": "noise"}, {"mask": "shuffle"}])
+    assert tree(after) == {
+        "columns": {"age": "other"},
+        "steps": [{"mask": "noise"}, {"mask": "shuffle"}],
+        "measures": [],
+    }
+
+
 def test_entries_change_places() -> None:
     text = swapped(TEXT, ["steps"], 0, 1)
     assert tree(text)["steps"] == tree(TEXT)["steps"][::-1]

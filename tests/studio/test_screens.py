@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from studio.pages import IN_A_BROWSER, another, barriers, browser, go, settled, visit
+from studio.pages import IN_A_BROWSER, SCREENS, another, barriers, browser, go, settled, visit
 from studio.running import LONGEST, Running, running
 
 __all__ = ["browser"]
@@ -129,18 +129,56 @@ FULL = {
 @pytest.mark.parametrize("screen", FULL)
 def test_no_section_is_empty_where_there_is_data(browser: Any, ran: Running, screen: str) -> None:
     with visit(browser, ran, another(ran)) as page:
-        go(page, screen)
-        settled(page)
-        page.evaluate("() => document.querySelectorAll('main details').forEach((e) => { e.open = true; })")
-        settled(page)
-        for part in FULL[screen]:
-            page.locator(f"main {part}").first.wait_for(state="attached")
-        sections = page.locator("main section:has(> h2)")
-        for i in range(sections.count()):
-            title, _, rest = sections.nth(i).inner_text().strip().partition("\n")
-            assert rest.strip(), title
+        filled(page, screen, FULL[screen])
         if screen == "Result":  # the verdict says what leaves unchanged; nothing contradicts what was proved
             assert "Columns released unchanged" not in page.inner_text("main")
+
+
+def filled(page: Any, screen: str, parts: list[str]) -> None:
+    """Every part of a screen is there, and no section of it is empty."""
+    go(page, screen)
+    settled(page)
+    page.evaluate("() => document.querySelectorAll('main details').forEach((e) => { e.open = true; })")
+    settled(page)
+    for part in parts:
+        page.locator(f"main {part}").first.wait_for(state="attached")
+    settled(page)
+    sections = page.locator("main section:has(> h2)")
+    for i in range(sections.count()):
+        title, _, rest = sections.nth(i).inner_text().strip().partition("\n")
+        assert rest.strip(), title
+
+
+OF_SEVERAL = {
+    "Frontier": [".tries li", "svg.frontier .point", ".wide tbody tr", "svg.lattice .cell-of", ".lattice-of dd"],
+    "Risk": ["svg.spread .bar-row", ".side-of", ".riskiest tbody tr", ".sets tbody tr"],
+    "Utility": [".analysis tbody tr", ".card select"],
+    "Compare": ["table.compare tbody td", "pre.difference span"],
+    "Export": [".card button", ".card input"],
+}
+"""What the screens of several runs and candidates have to show."""
+
+
+@pytest.fixture(scope="module")
+def several(ran: Running) -> Running:
+    """Another run with another plan, candidates that were tried, and an analysis that is followed."""
+    ran.act("put", changes=[{"place": ["steps", 1, "k"], "value": 300}], note="a larger k")
+    ran.act("run")
+    ran.idle()
+    section = {"method": {"groups": [{"partition": "mdav", "k": [3, 6]}]}, "risk": "marketer"}
+    section["utility"] = "information-kept"
+    ran.act("put", changes=[{"place": ["explore"], "value": section}], note="what to explore")
+    ran.act("explore")
+    ran.idle()
+    ran.act("analyses", analyses=[{"kind": "mean", "of": "income", "by": ["sex"]}])
+    return ran
+
+
+def test_no_section_of_several_runs_is_empty(browser: Any, several: Running) -> None:
+    with visit(browser, several, another(several)) as page:
+        for screen, parts in OF_SEVERAL.items():
+            filled(page, screen, parts)
+            assert barriers(page) == [], screen
 
 
 def test_screens_have_addresses(browser: Any, ran: Running) -> None:
@@ -197,9 +235,11 @@ def test_a_column_name_of_200_characters_breaks_no_screen(browser: Any, tmp_path
         studio.idle()
         studio.act("run")
         studio.idle()
+        studio.act("analyses", analyses=[{"kind": "table", "of": "x" * 200, "by": ["sex"]}])
         with visit(browser, studio, another(studio), viewport={"width": width, "height": 800}) as page:
-            for screen in ("Columns", "Result"):
+            for screen in SCREENS:
                 go(page, screen)
+                page.wait_for_selector("main :not(h1)")
                 settled(page)
                 assert page.evaluate("document.documentElement.scrollWidth") == width, screen
                 assert barriers(page) == [], screen

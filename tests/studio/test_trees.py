@@ -42,6 +42,38 @@ def test_a_label_that_is_renamed_to_another_joins_it() -> None:
     assert {row[0] for row in after({"level": 1, "label": "north", "name": "south"}).values()} == {"south"}
 
 
+def test_several_labels_become_one_under_what_is_above_the_first() -> None:
+    deep = {"paths": [["a", "1", "x", "*"], ["b", "2", "x", "*"], ["c", "3", "y", "*"], ["d", "4", "y", "*"]]}
+    merged = after({"level": 1, "labels": ["2", "3"], "name": "23"}, deep, dict.fromkeys("abcd", 1))
+    assert merged == {"a": ["1", "x", "*"], "b": ["23", "x", "*"], "c": ["23", "x", "*"], "d": ["4", "y", "*"]}
+
+
+def test_a_label_is_split_into_those_below_it() -> None:
+    assert after({"level": 1, "label": "south", "split": True}) == {
+        "Arles": ["Arles", "*"],
+        "Evora": ["Evora", "*"],
+        "Bonn": ["north", "*"],
+    }
+
+
+VALUES = {"town": ["Arles", "Bonn"], "age": ["31", "44"], "age group": ["30", "40"]}
+
+
+def test_files_go_to_the_columns_of_their_names_or_values() -> None:
+    files = {
+        "adult_hierarchy_age.csv": "31;30-39;*\n44;40-49;*\n",
+        "places.csv": "\ufeffArles,south,*\nBonn,north,*\nEvora,south,*\n",
+        "town.csv": "x;*\n",
+        "broken.csv": "31;30-39;*\n44;*\n",
+    }
+    read = trees.read_files([{"name": name, "text": text} for name, text in files.items()], VALUES)
+    assert [one["column"] for one in read] == ["age", "town", None, None]
+    assert read[0]["spec"] == {"paths": [["31", "30-39", "*"], ["44", "40-49", "*"]]}
+    assert (read[1]["height"], read[1]["lacking"]) == (2, 0)
+    assert read[2]["reason"] == "No column has values of this hierarchy."
+    assert "labels" in read[3]["reason"] or "rows" in read[3]["reason"]
+
+
 def test_missing_values_are_taken_in_by_themselves() -> None:
     rows = after({"missing": True}, counts={**COUNTS, "Ghent": 4, "Turin": 1})
     assert (rows["Ghent"], rows["Turin"]) == (["Ghent", "*"], ["Turin", "*"])

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from shoal.plan.lines import parse_yaml, plain
 from shoal.release.review import Review
+from shoal.studio.analyses import Analysis
 from shoal.studio.arguments import Answer, checked
 from shoal.studio.holders import Keeper, Runner
 from shoal.studio.parcels import PAUSE, bring, carry
@@ -134,6 +135,9 @@ class Studio(Reviewing):
 
     async def do_name(self, name: str) -> None:
         self.session = self.session.named(name)
+
+    async def do_analyses(self, analyses: list[Analysis]) -> None:
+        self.session = self.session.following(analyses)
 
     async def do_dismiss(self) -> None:
         self.session = self.session.read_notice()
@@ -273,7 +277,7 @@ class Studio(Reviewing):
         self.session = self.session.ended("done", "Cancelled. The table and all earlier results are still here.")
         self.handing_over = asyncio.create_task(self._hand_over())
 
-    async def trial(self, what: str, **given: Any) -> Answer:
+    async def trial(self, what: str, text: str | None = None, **given: Any) -> Answer:
         """Try something on a sample while nothing else is done; a run that begins meanwhile cancels it."""
         self._need_plan()
         if self.session.job is not None:
@@ -281,8 +285,8 @@ class Studio(Reviewing):
         await self._ready()
         self.previews += 1
         try:
-            text, folder = self.session.history.text, str(self.folder)
-            answer: Answer = await self.runner.ask(what, text=text, folder=folder, **given)
+            text = self.session.history.text if text is None else text
+            answer: Answer = await self.runner.ask(what, text=text, folder=str(self.folder), **given)
         except WorkerGone:
             raise InputError("This was ended for a run.") from None
         finally:

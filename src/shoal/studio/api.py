@@ -21,15 +21,18 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from shoal.studio.actions import OldEdition, Studio
+from shoal.studio.analyses import Analysis
 from shoal.studio.arguments import Answer, checked
 from shoal.studio.candidates import proposed
 from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
 from shoal.studio.guard import Keys
 from shoal.studio.parcels import PIECE
+from shoal.studio.plans import reading
 from shoal.studio.saved import recent
 from shoal.studio.script import script
 from shoal.studio.session import as_text
+from shoal.studio.standing import Standings
 from shoal.studio.worker import place_of_error
 from shoal.vocabulary.errors import ShoalError
 
@@ -128,6 +131,7 @@ class Questions:
         self.studio = studio
         self.keys = keys
         self._catalogue: Answer | None = None
+        self._standings = Standings()
 
     async def enter(self, token: str = "") -> Any:
         key = self.keys.key_for(token)
@@ -175,13 +179,30 @@ class Questions:
         return await self.studio.question("extremes", run=run)
 
     async def together(self, names: tuple[str, str], run: Number | None = None) -> Any:
+        return await self.studio.question("together", run=run, names=names, **self._text_of(run))
+
+    async def risks(self, run: Number | None = None) -> Any:
+        return await self.studio.question("risks", run=run, **self._text_of(run))
+
+    async def attribute_sets(self, run: Number | None = None, chosen: list[str] | None = None) -> Any:
+        return await self.studio.question("attribute_sets", run=run, chosen=chosen or [], **self._text_of(run))
+
+    async def follow(self, asked: Analysis) -> Any:
+        """An analysis on the original and on every release that is here."""
+        here = {run.number: run.text for run in self.studio.session.runs if run.released and not run.reopened}
+        return await self.studio.question("follow", asked=asked, texts=here, **self._text_of(None))
+
+    def _text_of(self, run: int | None) -> dict[str, str]:
+        """The plan of a run, or the present one, and the folder of its files."""
         session = self.studio.session
         text = session.history.text if run is None else session.run(run).text
-        folder = str(self.studio.folder)
-        return await self.studio.question("together", run=run, names=names, text=text, folder=folder)
+        return {"text": text, "folder": str(self.studio.folder)}
 
     async def preview(self, step: Number = 0) -> Any:
         return await self.studio.trial("preview", step=step)
+
+    async def lattice(self, step: Number = 0, around: list[Number] | None = None) -> Any:
+        return await self.studio.trial("lattice", step=step, around=around)
 
     async def beginnings(self) -> Any:
         """By kind and name of each method of a step, the settings with which it begins, or why it cannot."""
@@ -202,9 +223,24 @@ class Questions:
     async def build_hierarchy(self, column: str, how: str, sizes: tuple[float, ...] = ()) -> Any:
         return await self.studio.question("build_hierarchy", column=column, how=how, sizes=list(sizes))
 
+    async def read_hierarchies(self, files: list[dict[str, str]]) -> Any:
+        """Of each file its hierarchy, and the column that it is for."""
+        return await self.studio.question("read_hierarchies", files=files)
+
     async def result(self, run: Number = 0) -> Any:
         ended = self.studio.session.run(run)
         return {**ended.result, "number": ended.number, "released": ended.released, "text": ended.text}
+
+    async def standing(self, run: Number = 0) -> Any:
+        """See `standing.standing`."""
+        return self._standings.of(self.studio.session, run, lambda text: reading(text, self.studio.folder).plan)
+
+    async def neighbours(self, run: Number = 0) -> Any:
+        """The standing of a run, once variants of its plan were tried."""
+        ended = self.studio.session.run(run)
+        if ended.released and not ended.reopened:
+            await self._standings.tried(ended.text, lambda: self.studio.trial("variants", text=ended.text))
+        return await self.standing(run)
 
     async def compare(self) -> Any:
         return side_by_side(self.studio.session.runs)
@@ -263,12 +299,19 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "extremes": questions.extremes,
         "together": questions.together,
         "levels": questions.levels,
+        "risks": questions.risks,
+        "attribute-sets": questions.attribute_sets,
+        "follow": questions.follow,
         "preview": questions.preview,
+        "lattice": questions.lattice,
         "beginnings": questions.beginnings,
         "candidates": questions.candidates,
         "forecast": questions.forecast,
+        "read-hierarchies": questions.read_hierarchies,
         "build-hierarchy": questions.build_hierarchy,
         "result": questions.result,
+        "standing": questions.standing,
+        "neighbours": questions.neighbours,
         "compare": questions.compare,
         "document": questions.document,
         "approval": questions.approval,

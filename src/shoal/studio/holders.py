@@ -8,21 +8,18 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from secrets import randbits
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import polars as pl
-
 import shoal
 from shoal.desk.given import Given
 from shoal.desk.whole import protect_whole
 from shoal.judges.evidence import Evidence
-from shoal.plan import Plan
 from shoal.plan.lines import plain
-from shoal.release import NotProved, WholeRelease
+from shoal.release import NotProved
 from shoal.release.directory import check_free, check_writable
 from shoal.release.evidence_file import private_evidence, private_figure, public_evidence
 from shoal.release.refusal import Unanswered
@@ -32,14 +29,15 @@ from shoal.report.decision import decision
 from shoal.report.frontier_marks import numbered
 from shoal.report.headlines import main_measure
 from shoal.report.page import page
-from shoal.studio import profile, trees, variables
+from shoal.studio import profile, variables
 from shoal.studio.arguments import Answer
 from shoal.studio.beginnings import beginnings, forecast, only
+from shoal.studio.lattices import lattice_of
 from shoal.studio.parcels import ParcelHolder
-from shoal.studio.plans import reading
 from shoal.studio.preview import preview
 from shoal.studio.session import RunResult
-from shoal.studio.variables import Seen
+from shoal.studio.showing import Showing, plan_of
+from shoal.studio.standing import promise_of, variants_tried
 from shoal.studio.worker import Report
 from shoal.table.examples import example
 from shoal.table.files.json_text import as_json
@@ -49,22 +47,13 @@ from shoal.vocabulary.errors import FileError, InputError, Refused
 from shoal.vocabulary.registry import KINDS, entry, load, registered
 
 
-class Keeper(ParcelHolder):
+class Keeper(Showing):
     """Keeps the table and the releases, and answers questions about them."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._table: Table | None = None
         self._exposure: profile.KeyExposure | None = None
-        self._releases: dict[int, Future[WholeRelease]] = {}
         self._writing: Future[str] | None = None
-        self._order = profile.Order()
-
-    @property
-    def table(self) -> Table:
-        if self._table is None:
-            raise InputError("No table is open. Open one first.")
-        return self._table
 
     def open(self, path: str, how: Mapping[str, Any], report: Report) -> Answer:
         """Read a file by its path."""
@@ -109,83 +98,10 @@ class Keeper(ParcelHolder):
         answer: Answer | None = self._later(f"{id(exposure)} {levels}", lambda: exposure.of(levels))
         return answer
 
-    def rows(self, run: int | None, offset: int, by: str | None, descending: bool) -> Answer:
-        """Rows of the table, or of what a run made of it."""
-        frame = self.table.frame if run is None else self.release(run).to_frame()
-        order = self._order.of(run, frame, by, descending=descending)
-        labels = {name: variables.code_labels(self.table, name) for name in frame.columns}
-        return {**profile.rows(frame, order, offset), "labels": {name: of for name, of in labels.items() if of}}
-
-    def column(self, run: int | None, name: str) -> Answer:
-        """A column in words: a summary and the numbers of records by value, before and after a run."""
-        frames = [self._frame_with(None, name), *([] if run is None else [self._frame_with(run, name)])]
-        counts = [profile.values_of(frame, name) for frame in frames]
-        labels = variables.code_labels(self.table, name)
-        return {
-            "name": name,
-            "label": self.table.labels.get(name, ""),
-            "type": str(frames[0][name].dtype),
-            "summaries": [variables.summary(frame[name]) for frame in frames],
-            **variables.frequencies(counts[0], counts[-1], labels),
-        }
-
-    def extremes(self, run: int) -> Answer:
-        """By released column its least and greatest value before and after, of numbers and times."""
-        both = (self.table.frame, self.release(run).to_frame())
-        return {
-            name: [variables.summary(frame[name], ends=True) for frame in both]
-            for name in both[1].columns
-            if name in both[0].columns
-        }
-
-    def together(self, run: int | None, names: tuple[str, str], text: str, folder: str) -> Answer:
-        """See `variables.together`; before and after a run, of whose plan `text` is the text."""
-        plan = _plan(text, folder)
-        for name in names:
-            self._frame_with(run, name)
-        labels = [variables.code_labels(self.table, name) for name in names]
-        before = [variables.encoded(self.table.frame[name], plan.schema, Path(folder)) for name in names]
-        if run is None:
-            same = [Seen(before=variable, after=variable, place=None) for variable in before]
-            return variables.together(same[0], same[1], labels)
-        release = self.release(run)
-        after = [release.table.encoded[name] for name in names]
-        places = [None if name in release.account.made_anew else release.rows for name in names]
-        seen = [Seen(before=b, after=a, place=p) for b, a, p in zip(before, after, places)]
-        return variables.together(seen[0], seen[1], labels)
-
-    def _frame_with(self, run: int | None, name: str) -> pl.DataFrame:
-        """The table, or what a run released, if it has a column."""
-        frame = self.table.frame if run is None else self.release(run).to_frame()
-        if name not in frame.columns:
-            raise InputError("There is no such column any more. Look at it again.")
-        return frame
-
-    def levels(self, column: str, spec: Any, folder: str) -> Answer:
-        """See `profile.levels`."""
-        labels = variables.code_labels(self.table, column)
-        return {**profile.levels(self.table.frame, column, spec, Path(folder)), "labels": labels}
-
-    def build_hierarchy(self, column: str, how: str, sizes: list[float]) -> Answer:
-        """See `profile.built`."""
-        return profile.built(self.table.frame, column, how, sizes, variables.code_labels(self.table, column))
-
-    def edit_hierarchy(self, column: str, spec: Any, folder: str, edit: Mapping[str, Any]) -> Answer:
-        """See `trees.edited`."""
-        return trees.edited(profile.values_of(self.table.frame, column), spec, Path(folder), edit)
-
     def keep(self, parcel: int, number: int, also: list[int]) -> None:
         """Keep a release that came in pieces; of the earlier ones keep those in `also`."""
         self._releases = {n: r for n, r in self._releases.items() if n in also}
         self._releases[number] = self._unpack(parcel)
-
-    def release(self, number: int) -> WholeRelease:
-        """The release of a run."""
-        if number not in self._releases:
-            raise InputError(
-                f"The table of run {number} is not here: it released nothing, or is of saved work. Run it again."
-            )
-        return self._releases[number].result()
 
     def review_text(self, run: int, by: str, private: bool) -> str:
         """A release as one file for a second person."""
@@ -241,7 +157,7 @@ class Runner(ParcelHolder):
 
     def protect(self, text: str, folder: str, seed: int | None, source: str, report: Report) -> tuple[RunResult, bool]:
         """Carry a plan out. The result to show, and True if it was released; then the release itself is packed."""
-        plan = _plan(text, folder)
+        plan = plan_of(text, folder)
         seed = randbits(128) if seed is None else seed
         if Given.of(self.table).in_parts(plan):
             raise InputError(
@@ -279,26 +195,37 @@ class Runner(ParcelHolder):
 
     def preview(self, text: str, folder: str, step: int) -> Answer:
         """See `preview.preview`."""
-        seen = preview(self.table, _plan(text, folder), step)
+        seen = preview(self.table, plan_of(text, folder), step)
         for column in seen["columns"]:
             column["labels"] = variables.code_labels(self.table, column["name"])
         return seen
 
+    def lattice(self, text: str, folder: str, step: int, around: list[int] | None) -> Answer:
+        """See `lattices.lattice_of`."""
+        return lattice_of(self.table, plan_of(text, folder), step, around)
+
     def forecast(self, text: str, folder: str, spec: Any) -> Answer:
         """See `beginnings.forecast`."""
-        return forecast(self.table, only(_plan(text, folder), [], keeps_requirements=True), spec)
+        return forecast(self.table, only(plan_of(text, folder), [], keeps_requirements=True), spec)
 
     def beginnings(self, text: str, folder: str) -> Answer:
         """See `beginnings.beginnings`; what steps there are already does not matter."""
-        plan = only(_plan(text, folder), [], keeps_requirements=True)
+        plan = only(plan_of(text, folder), [], keeps_requirements=True)
         key = str(plan.as_mapping())
         if self._beginnings[0] != key:
             self._beginnings = (key, beginnings(self.table, plan))
         return self._beginnings[1]
 
+    def variants(self, text: str, folder: str) -> Answer:
+        """See `standing.variants_tried`; the steps as a person would write them."""
+        tried = variants_tried(self.table, plan_of(text, folder))
+        for variant in tried["variants"]:
+            variant["steps"] = [brief(step) for step in variant["steps"]]
+        return tried
+
     def explore(self, text: str, folder: str, scratch: str, report: Report) -> Answer:
         """Try many plans; the figures of each are kept in `scratch` meanwhile."""
-        plan = _plan(text, folder)
+        plan = plan_of(text, folder)
 
         def progress(done: int, total: int, name: str) -> None:
             report(f"{done} of {total} candidates {name}".strip(), done / max(total, 1))
@@ -306,19 +233,13 @@ class Runner(ParcelHolder):
         frontier = shoal.explore(self.table, plan, scratch, progress=progress)
         return {
             **(content := frontier.as_mapping()),
+            "promise": promise_of(plan),
             "numbers": {point["name"]: number for number, point in numbered(content).items()},
             "steps": {
                 name: [brief(step) for step in candidate.as_mapping()["steps"]]
                 for name, candidate in frontier.plans.items()
             },
         }
-
-
-def _plan(text: str, folder: str) -> Plan:
-    read = reading(text, Path(folder))
-    if read.plan is None:
-        raise InputError(" ".join(mistake.sentence for mistake in read.mistakes))
-    return replace(read.plan, folder=Path(folder))
 
 
 def _refused(evidence: Evidence, refusal: Refused) -> RunResult:

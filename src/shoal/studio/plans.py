@@ -118,7 +118,7 @@ def put(text: str, place: Sequence[str | int], value: Any) -> str:
             return _removed(text, node, entry)
         (key, node), rest = entry, rest[1:]
     start, end = _span(text, key, node)
-    if len(place) == 1 and isinstance(value, (list, tuple)) and value:
+    if len(place) == 1 and not root.flow_style and isinstance(value, (list, tuple)) and value:
         return text[:start] + _lines(value, node) + text[end:]
     return text[:start] + " " * (start == end) + _flow(value) + text[end:]
 

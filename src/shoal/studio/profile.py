@@ -13,6 +13,7 @@ from shoal.judges.standing import standing
 from shoal.plan.draft import plan_text
 from shoal.plan.guess import Guess, guess
 from shoal.studio.arguments import Answer
+from shoal.studio.variables import code_labels
 from shoal.table.bins import distribution
 from shoal.table.cells import encode, value_counts
 from shoal.table.files.table import Table
@@ -72,7 +73,14 @@ def _column(table: Table, guessed: Guess) -> Answer:
         "reason": guessed.reason,
         "label": table.labels.get(guessed.name, ""),
         "picture": picture,
+        "values": code_labels(table, guessed.name),
+        "unique": _unique(series),
     }
+
+
+def _unique(series: pl.Series) -> int:
+    """Records whose value nobody else has."""
+    return int(series.drop_nulls().is_unique().sum())
 
 
 def variable(frame: pl.DataFrame, name: str, level: str | None) -> Variable:

@@ -63,6 +63,7 @@ def save(session: Session, folder: Path) -> None:
             for r in session.runs
         ],
         "frontier": session.frontier,
+        "analyses": session.analyses,
     }
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with atomic_file(folder / f"{key_of(facts)}.json", mode=0o600) as file:
@@ -121,7 +122,7 @@ class Work:
             )
         except (KeyError, TypeError):
             raise InputError("This work is not there any more, or cannot be read.") from None
-        return session.restored(history, runs, self.content.get("frontier"))
+        return session.restored(history, runs, self.content.get("frontier"), self.content.get("analyses", ()))
 
     @property
     def described(self) -> Answer:
@@ -162,7 +163,7 @@ async def saving(session: Callable[[], Session], folder: Path, failed: Callable[
     while True:
         await asyncio.sleep(EVERY)
         now = session()
-        content = (now.source, now.history, now.runs, now.frontier)
+        content = (now.source, now.history, now.runs, now.frontier, now.analyses)
         if now.source is None or content == last or (len(now.history.points) == 1 and not now.runs):
             continue
         last = content

@@ -12,6 +12,7 @@ from typing import Any
 
 from shoal.release.review import Review
 from shoal.report.evidence import Comparable, Private, Step
+from shoal.studio.analyses import Analysis
 from shoal.vocabulary.errors import InputError
 
 MOST_REVISIONS = 500
@@ -125,6 +126,8 @@ class Session:
         A message for the person, with its kind: ("error", sentence) or ("done", sentence).
     frontier
         Frontier of the last exploration.
+    analyses
+        Analyses that are followed through all runs.
     review
         A release that somebody else made, to be reviewed; then no table is open.
     """
@@ -135,6 +138,7 @@ class Session:
     job: Job | None = None
     runs: tuple[Run, ...] = ()
     frontier: Mapping[str, Any] | None = None
+    analyses: tuple[Analysis, ...] = ()
     review: Review | None = None
     notice: tuple[str, str] | None = None
     version: int = 0
@@ -154,6 +158,7 @@ class Session:
             job=None,
             runs=(),
             frontier=None,
+            analyses=(),
             notice=None,
             edition=self.edition + 1,
         )
@@ -200,10 +205,17 @@ class Session:
         points = (Revision(text=self.history.text, note="before the kept work was opened"), *history.points)
         return self._at(History(points=points, at=history.at + 1))
 
-    def restored(self, history: History, runs: tuple[Run, ...], frontier: Mapping[str, Any] | None) -> "Session":
+    def restored(
+        self,
+        history: History,
+        runs: tuple[Run, ...],
+        frontier: Mapping[str, Any] | None,
+        analyses: Sequence[Analysis] = (),
+    ) -> "Session":
         """Take saved work up, with its runs; that of now can be gone back to."""
         taken_up = self.resumed(history)
         begun = max((run.number for run in runs), default=0)
+        taken_up = replace(taken_up, analyses=tuple(analyses))
         return replace(taken_up, runs=runs, frontier=frontier, runs_begun=max(begun, self.runs_begun))
 
     def named(self, name: str) -> "Session":
@@ -235,6 +247,10 @@ class Session:
 
     def explored(self, frontier: Mapping[str, Any]) -> "Session":
         return self._next(job=None, notice=None, frontier=frontier)
+
+    def following(self, analyses: Sequence[Analysis]) -> "Session":
+        """Follow these analyses."""
+        return self._next(analyses=tuple(analyses))
 
     def moved_on(self) -> "Session":
         """The same, for pages to look at again."""

@@ -23,6 +23,7 @@ def state_of(session: Session, plan: ReadPlan) -> Answer:
         "rows": session.facts.get("rows"),
         "text": session.history.text,
         "tree": plan.tree,
+        "happens": _happens(plan),
         "mistakes": [asdict(mistake) for mistake in plan.mistakes],
         "undo": points[session.history.at].note if session.history.at else None,
         "redo": points[session.history.at + 1].note if session.history.at + 1 < len(points) else None,
@@ -40,5 +41,16 @@ def state_of(session: Session, plan: ReadPlan) -> Answer:
             for r in session.runs
         ],
         "frontier": session.frontier,
+        "analyses": session.analyses,
         "review": None if session.review is None else {**asdict(session.review), "sha256": session.review.sha256},
     }
+
+
+def _happens(read: ReadPlan) -> dict[str, list[str]]:
+    """By column the steps of the plan that change it, in their order."""
+    changing: dict[str, list[str]] = {}
+    if read.plan is not None:
+        for step in read.plan.steps:
+            for name in step.changes(read.plan.schema):
+                changing.setdefault(name, []).append(step.name)
+    return changing

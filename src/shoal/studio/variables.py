@@ -103,7 +103,7 @@ def together(first: Seen, second: Seen, labels: Sequence[Mapping[str, str]]) -> 
         Labels of the codes of each column.
     """
     axes = [_Axis.of(seen) for seen in (first, second)]
-    chosen = [_drawn(len(seen)) for seen in (first.before, first.after)]
+    chosen = [drawn(len(seen)) for seen in (first.before, first.after)]
     shares = [
         _shares(*(weights[rows] for weights in both)) for rows, both in zip(chosen, zip(*(a.weights for a in axes)))
     ]
@@ -120,7 +120,36 @@ def together(first: Seen, second: Seen, labels: Sequence[Mapping[str, str]]) -> 
     }
 
 
-def _drawn(n: int) -> Longs:
+def parts_of_groups(seen: Seen) -> tuple[list[str], tuple[Floats, Floats]]:
+    """The values of a column of categories, the rare ones together, and the part of each record in each of them.
+
+    Shape (records, values) for each table; a label of several values counts in equal parts for each of them.
+    """
+    axis = _Axis.of(seen)
+    return axis.described["cells"], axis.weights
+
+
+def numbers_of(seen: Seen) -> tuple[Floats, Floats] | None:
+    """The numbers of a column in both tables, the mean of its values for a label; None if it has no numbers.
+
+    Shape (records,) each; NaN where a cell is missing.
+    """
+    if not seen.before.continuous:
+        return None
+    factor = MILLISECONDS.get(seen.before.unit or "", 1.0)
+    if seen.measured:
+        return floats(seen.before.values * factor), floats(seen.after.values * factor)
+    covered = Covered.of(seen.before, seen.after, seen.place)
+    if covered is None:
+        return None
+    numbers = floats([float(leaf) for leaf in covered.leaves])
+    parts = covered.covers / np.maximum(covered.covers.sum(axis=1, keepdims=True), 1)
+    means = floats(np.append(product(floats(parts), numbers[:, None]).ravel(), np.nan))
+    return floats(np.append(numbers, np.nan)[covered.before]), floats(means[covered.after])
+
+
+def drawn(n: int) -> Longs:
+    """Shape (r,); rows of a table of n records on which columns are counted together."""
     return longs(pl.int_range(n, eager=True).sample(min(n, MOST_RECORDS), seed=SEED).sort().to_numpy())
 
 

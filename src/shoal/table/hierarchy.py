@@ -264,7 +264,11 @@ def rows_in(path: str | Path) -> tuple[tuple[str, ...], ...]:
 
 
 def _csv_rows(path: str | Path) -> tuple[tuple[str, ...], ...]:
-    text = read_text(path, "Hierarchy file", "utf-8-sig")
+    return rows_of_text(read_text(path, "Hierarchy file", "utf-8-sig"), path)
+
+
+def rows_of_text(text: str, path: str | Path) -> tuple[tuple[str, ...], ...]:
+    """The rows of a hierarchy in text, cells separated by semicolons or commas; `path` names it in messages."""
     delimiter = ";" if text.split("\n", 1)[0].count(";") >= text.split("\n", 1)[0].count(",") else ","
     try:
         rows = [tuple(cell.strip() for cell in row) for row in csv.reader(text.splitlines(), delimiter=delimiter)]

@@ -8,20 +8,23 @@ import { Export } from './export.js';
 import { Frontier } from './frontier.js';
 import { Hierarchies } from './hierarchies.js';
 import { html, number, plural, useAnswer, useId } from './parts.js';
+import { Palette } from './palette.js';
 import { Result } from './results.js';
 import { Review } from './review.js';
+import { Risk } from './risk.js';
 import { act, ask, enter, say, store, upload, useStore } from './state.js';
+import { StandingBar } from './standing.js';
 import { Steps } from './steps.js';
+import { Utility } from './utility.js';
 
-const SCREENS = [
-  ['columns', 'Columns', Columns],
-  ['steps', 'Steps', Steps],
-  ['hierarchies', 'Hierarchies', Hierarchies],
-  ['result', 'Result', Result],
-  ['frontier', 'Frontier', Frontier],
-  ['compare', 'Compare', Compare],
-  ['export', 'Export', Export],
+// Four things are done in this order; each has its screens.
+const GROUPS = [
+  ['Describe', [['columns', 'Columns', Columns], ['hierarchies', 'Hierarchies', Hierarchies]]],
+  ['Protect', [['steps', 'Steps', Steps], ['frontier', 'Frontier', Frontier]]],
+  ['Judge', [['result', 'Result', Result], ['risk', 'Risk', Risk], ['utility', 'Utility', Utility], ['compare', 'Compare', Compare]]],
+  ['Hand over', [['export', 'Export', Export]]],
 ];
+const SCREENS = GROUPS.flatMap(([, screens]) => screens);
 
 const WRITTEN = [
   ['delimiter', 'Separator', 'of a text file; found out where it is left empty'],
@@ -100,17 +103,20 @@ function Another() {
   return html`<span class="asking" role="group" aria-label="Another table">The plan, its history and the results are kept; released tables that were not exported are not. <button onClick=${close} aria-disabled=${state.job !== null}>Close this table</button> <button onClick=${() => ask(false)}>Keep it</button></span>`;
 }
 
-function Bar() {
+// Run the plan, and go to the result when it is there.
+function begin() {
+  if (store.state.job || store.state.mistakes.length) return;
+  store.awaits = true;
+  act('run');
+}
+
+function Bar({ open }) {
   const { state } = useStore();
   const { job } = state;
   const last = state.runs.at(-1);
   const can = !job && state.mistakes.length === 0;
   const cancels = job && ['run', 'explore'].includes(job.kind);
-  const begin = () => {
-    store.awaits = true;
-    act('run');
-  };
-  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows</span><${Another} /><button class="plain" onClick=${tab}>New tab</button>`}</div>
+  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows</span><${Another} /><button class="plain" onClick=${tab}>New tab</button><${Palette} screens=${SCREENS} open=${open} run=${begin} />`}</div>
     ${state.source && html`<div class="buttons">
       <button aria-disabled=${state.undo === null} title=${state.undo ?? 'nothing to undo'} onClick=${() => state.undo !== null && act('undo')}>Undo${state.undo && html`<span class="note-of">: ${state.undo}</span>`}</button>
       <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo${state.redo && html`<span class="note-of">: ${state.redo}</span>`}</button>
@@ -137,6 +143,8 @@ function Notices() {
 // The screen that the address names, as in #/result; a reload, a bookmark, back and forward keep it.
 const screenOf = () => SCREENS.find(([name]) => location.hash === `#/${name}`)?.[0] ?? 'columns';
 
+const DRAWER = 'shoal-studio-plan'; // the drawer with the text of the plan, as it was left
+
 function Studio() {
   const { state, unreachable } = useStore();
   const [screen, show] = useState(screenOf());
@@ -153,6 +161,11 @@ function Studio() {
     if (latest < (seen ?? 0)) offer(null);
     remember(latest);
   }, [state === null, latest]);
+  const [plan, showPlan] = useState(localStorage.getItem(DRAWER) !== 'hidden');
+  const draw = (on) => {
+    localStorage.setItem(DRAWER, on ? 'shown' : 'hidden');
+    showPlan(on);
+  };
   const open = (name) => {
     if (name !== screenOf()) location.hash = `/${name}`;
     show(name);
@@ -170,10 +183,11 @@ function Studio() {
   if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${unreachable || 'The studio is loading.'}</p></main>`;
   if (state.review) return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} /><div class="work alone"><${Review} /></div>`;
   const Screen = SCREENS.find(([name]) => name === screen)?.[2] ?? Columns;
-  return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} />
+  return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} open=${open} /><${Notices} />
     <${Earlier} key=${state.source} />${ended && html`<${Ended} run=${ended} onLook=${() => open('result')} onClose=${() => offer(null)} />`}
-    ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${SCREENS.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} onClick=${() => open(name)}>${title}</button>`)}</nav>
-      <div class="work"><main id="screen" tabindex="-1"><${Screen} key=${screen} /></main><${Editor} /></div>`}`;
+    ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${GROUPS.map(([group, screens]) => html`<div class="group" role="group" aria-label=${group}><span class="hint" aria-hidden="true">${group}</span>${screens.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} onClick=${() => open(name)}>${title}</button>`)}</div>`)}<button class="plan-button" aria-expanded=${plan} aria-controls="plan" onClick=${() => draw(!plan)}>${plan ? 'Hide the plan' : 'Show the plan'}</button></nav>
+      <${StandingBar} screen=${screen} open=${open} />
+      <div class=${`work ${plan ? '' : 'without'}`}><main id="screen" tabindex="-1"><${Screen} key=${screen} /></main><${Editor} shown=${plan} /></div>`}`;
 }
 
 const place = document.getElementById('studio');

@@ -4,7 +4,7 @@ import { html, number, percent, ticks } from './parts.js';
 const day = (ms) => new Date(ms).toISOString().slice(0, 10);
 
 // How records spread over a column, small, beside its name.
-export function Thumb({ of, name }) {
+export function Thumb({ of, name, labels = {} }) {
   if (!of) return html`<span class="hint"></span>`;
   const nominal = of.scale === 'nominal';
   const most = Math.max(...of.bins.map((b) => b.share)) || 1;
@@ -13,11 +13,12 @@ export function Thumb({ of, name }) {
   const high = nominal ? names.length : Math.max(...of.bins.map((b) => b.high));
   const x = (value) => (100 * (value - low)) / (high - low || 1);
   const ends = (b) => (nominal ? [names.indexOf(b.category), names.indexOf(b.category) + 1] : [b.low, b.high]);
-  const text = nominal ? `the most frequent value ${percent(most)}`
+  const called = (value) => (Object.hasOwn(labels, value) ? `${value} ${labels[value]}` : value);
+  const text = nominal ? `the most frequent value ${called(of.bins.find((b) => b.share === most)?.category ?? '')} ${percent(most)}`
     : `from ${of.scale === 'temporal' ? day(low) : number(low)} to ${of.scale === 'temporal' ? day(high) : number(high)}`;
   return html`<svg class="thumb" viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label=${`${name}: ${text}`}>${of.bins.map((b) => {
     const [from, to] = ends(b).map(x), height = (40 * b.share) / most;
-    return html`<rect x=${from + 0.4} y=${40 - height} width=${Math.max(0.8, to - from - 0.8)} height=${height} class="after" />`;
+    return html`<rect x=${from + 0.4} y=${40 - height} width=${Math.max(0.8, to - from - 0.8)} height=${height} class="after"><title>${`${nominal ? called(b.category) : of.scale === 'temporal' ? `${day(b.low)} to ${day(b.high)}` : `${number(b.low)} to ${number(b.high)}`}: ${percent(b.share)}`}</title></rect>`;
   })}</svg>`;
 }
 

@@ -28,12 +28,15 @@ const said = (tree, name) => {
 };
 
 // A role that stands alone becomes a mapping as soon as it gets company.
-function change(tree, name, key, value) {
+export function change(tree, name, key, value) {
   const column = tree.columns?.[name];
   if (typeof column === 'string' && key !== 'role') return { place: ['columns', name], value: { role: column, [key]: value } };
   if (typeof column === 'string') return { place: ['columns', name], value };
   return { place: ['columns', name, key], value };
 }
+
+// What the steps of the plan do to a column.
+const what = (role, happens, name) => (role === 'identifier' ? 'is taken out' : Object.hasOwn(happens, name) ? happens[name].join(', then ') : 'no step changes it');
 
 export function Columns() {
   const { state, facts, methods } = useStore();
@@ -56,26 +59,27 @@ export function Columns() {
       <label>Their missing values <select value="" disabled=${!chosen.length} onChange=${(e) => e.target.value && set(chosen, 'missing', e.target.value)}>
         <option value="">choose</option>${methods.missing.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
     </div>
-    <div class="column heads"><label><input type="checkbox" checked=${all} onChange=${(e) => choose(e.target.checked ? listed.map((c) => c.name) : [])} /> <span>all</span></label><span>column</span><span>its values</span><span>role</span><span>level</span></div>
-    <ul class="columns-list">${listed.map((column) => html`<${Column} key=${column.name} ...${{ column, methods, set, tree: state.tree, look: closer, chosen: chosen.includes(column.name) }}
+    ${chosen.length > 1 && html`<p class="hint" role="status">${plural(chosen.length, 'column')} chosen: a role or level that you change in one of their rows is changed in all of them.</p>`}
+    <div class="column heads"><label><input type="checkbox" checked=${all} onChange=${(e) => choose(e.target.checked ? listed.map((c) => c.name) : [])} /> <span>all</span></label><span>column</span><span>its values</span><span>role</span><span>level, and what happens to it</span></div>
+    <ul class="columns-list">${listed.map((column) => html`<${Column} key=${column.name} ...${{ column, methods, tree: state.tree, happens: state.happens, look: closer, chosen: chosen.includes(column.name) }} set=${(names, key, value) => set(chosen.length > 1 && chosen.includes(names[0]) ? chosen : names, key, value)}
       choose=${(on) => choose(on ? [...chosen, column.name] : chosen.filter((n) => n !== column.name))} />`)}</ul>
     <details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the rows</summary>${rows && html`<${Rows} version=${state.source} />`}</details>
     ${close && html`<${Closer} key=${close.name} name=${close.name} picture=${close.picture} columns=${facts.columns.map((c) => c.name)} onClose=${() => closer(null)} />`}`;
 }
 
-function Column({ column, methods, set, tree, chosen, choose, look }) {
+function Column({ column, methods, set, tree, happens, chosen, choose, look }) {
   const own = said(tree, column.name);
   const wrong = mistakesAt(['columns', column.name]);
   const moreFields = methods.column.filter((f) => !['role', 'level', 'hierarchy'].includes(f.name));
   return html`<li class=${`column ${wrong.length ? 'wrong' : ''}`}>
     <input type="checkbox" checked=${chosen} aria-label=${`Choose ${column.name}`} onChange=${(e) => choose(e.target.checked)} />
     <div class="name"><strong>${column.name}</strong>${column.label && html`<span>${column.label}</span>`}
-      <span class="hint">${typeName(column.type)} · ${plural(column.distinct, 'value')}${column.missing ? ` · ${number(column.missing)} missing` : ''}</span></div>
-    <button class="thumb-button" onClick=${() => look(column)} title="Look closer"><${Thumb} of=${column.picture} name=${column.name} /><span class="hint">Look closer<span class="unseen"> at ${column.name}</span></span></button>
+      <span class="hint">${typeName(column.type)} · ${plural(column.distinct, 'value')}${column.unique ? ` · ${number(column.unique)} unique` : ''}${column.missing ? ` · ${number(column.missing)} missing` : ''}</span></div>
+    <button class="thumb-button" onClick=${() => look(column)} title="Look closer"><${Thumb} of=${column.picture} name=${column.name} labels=${column.values} /><span class="hint">Look closer<span class="unseen"> at ${column.name}</span></span></button>
     <label><span class="hint">role</span><select value=${own.role ?? ''} onChange=${(e) => set([column.name], 'role', e.target.value)} aria-label=${`Role of ${column.name}`}>
       ${methods.roles.map((r) => html`<option value=${r}>${r}</option>`)}</select><span class="hint">${MEANINGS[own.role] ?? ''}</span></label>
     <label><span class="hint">level</span><select value=${own.level ?? ''} onChange=${(e) => set([column.name], 'level', e.target.value || null)} aria-label=${`Level of ${column.name}`}>
-      <option value="">by type</option>${methods.levels.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
+      <option value="">by type</option>${methods.levels.map((r) => html`<option value=${r}>${r}</option>`)}</select><span class="hint">${what(own.role, happens, column.name)}</span></label>
     <details class="why"><summary>Why, and more</summary><p>Guessed ${column.guess}: ${column.reason}.</p>
       ${typeof tree.columns?.[column.name] === 'object' && html`<div class="fields">${moreFields.map((f) => html`<${Field} key=${f.name} field=${f} place=${['columns', column.name]} value=${own[f.name]} note=${column.name} />`)}</div>`}</details>
     <${Mistakes} of=${wrong} /></li>`;

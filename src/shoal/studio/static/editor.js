@@ -23,7 +23,7 @@ function difference(before, after) {
   return { from, to: before.length - end, insert: after.slice(from, after.length - end) };
 }
 
-export function Editor() {
+export function Editor({ shown }) {
   const { state } = useStore();
   const place = useRef(null);
   const view = useRef(null);
@@ -78,7 +78,7 @@ export function Editor() {
     view.current.dispatch({ selection: { anchor: doc.line(Math.min(line, doc.lines)).from }, scrollIntoView: true });
     view.current.focus();
   };
-  return html`<section class="plan" aria-label="The plan">
+  return html`<section class="plan" id="plan" aria-label="The plan" hidden=${!shown}>
     <h2>The plan <span class="hint">${state.mistakes.length ? '' : 'no mistakes'}</span></h2>
     <p class="hint">Forms change this text, and this text changes forms. It is what runs.</p>
     <p class="buttons"><button onClick=${() => save('plan.yaml', state.text)}>Save this plan</button>

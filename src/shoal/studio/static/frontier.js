@@ -1,6 +1,7 @@
 // The frontier: many plans at once, what each buys and costs, and one of them to take.
 import { useState } from './vendor/preact-hooks.js';
 import { FrontierChart } from './chart.js';
+import { Lattice, climbing } from './lattice.js';
 import { html, number, useAnswer, useId } from './parts.js';
 import { act, put, say, useStore } from './state.js';
 
@@ -24,6 +25,7 @@ export function Frontier() {
       <tbody>${shown.map((p) => html`<tr key=${p.name}><td>${frontier.numbers[p.name]}</td><th scope="row">${p.name}</th><td>${number(p.risk)}</td><td>${number(p.utility)}</td>
         <td>${p.name === frontier.recommended ? html`<strong>recommended</strong>` : frontier.pareto.includes(p.name) ? 'on the frontier' : p.holds ? 'beaten' : html`refused <details class="why"><summary>why</summary><p>${p.reason}</p></details>`}</td>
         <td><button onClick=${() => take(p.name)} aria-label=${`Take ${p.name}`}>Take</button></td></tr>`)}</tbody></table></div></section>`}
+    ${climbing(state.tree).map((step) => html`<section key=${step} class="lattice-of"><h2>Levels of generalisation${climbing(state.tree).length > 1 ? `, step ${step + 1}` : ''}</h2><${Lattice} step=${step} /></section>`)}
     <details><summary>Choose methods and measures yourself</summary><${Ranges} methods=${methods} explore=${state.tree.explore} busy=${state.job !== null} /></details>`;
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useState } from './vendor/preact-hooks.js';
 import { Closer } from './closer.js';
 import { Bar, RunChoice, Rows, html, number, useAnswer } from './parts.js';
 import { Became, Spread } from './spread.js';
+import { Beside, useStanding } from './standing.js';
 import { put, useStore } from './state.js';
 
 export function useResult(state) {
@@ -17,6 +18,7 @@ export function Result() {
   const { state, methods } = useStore();
   const [run, set, result] = useResult(state);
   const [rows, showRows] = useState(false);
+  const standing = useStanding(run, true);
   if (!state.runs.length) return html`<h1>Result</h1><p class="lead">Nothing was run yet. <strong>Run</strong>, at the top, carries the plan out and proves what it requires.</p>`;
   if (!result || !methods) return html`<h1>Result</h1><p class="hint">Reading the result …</p>`;
   if (result.refused) return html`<h1>Result</h1><p>${result.refused}</p>`;
@@ -24,7 +26,7 @@ export function Result() {
   const kind = (m) => methods.methods.find((one) => one.name === m.measure && ['risk', 'utility'].includes(one.kind));
   const of = (wanted) => result.measures.filter((m) => kind(m)?.kind === wanted);
   return html`<h1>Result</h1><${RunChoice} runs=${state.runs} value=${run} set=${set} />
-    <${Verdict} result=${result} />
+    <${Verdict} result=${result} standing=${standing} />
     ${reopened && html`<p class="note">Taken up from saved work, which has no cells: run the plan again for pictures, rows and the release.</p>`}
     <section><h2>What was proved</h2><${Proofs} of=${result.requirements} /></section>
     <${Measures} title="Risk" lead="How well people can still be found, or what can be learnt about them. Before: the original, as if it were released." of=${of('risk')} kind=${kind} before />
@@ -62,13 +64,13 @@ export function Proofs({ of }) {
 const VERDICTS = { good: ['holds', '✓'], open: ['unproved', '!'], bad: ['fails', '✗'] };
 
 // The head of the report: the same words and figures.
-function Verdict({ result }) {
+function Verdict({ result, standing }) {
   if (result.released) {
-    const { status, heading, points, headlines } = result.decision;
+    const { status, heading, points, headlines } = standing?.verdict ?? result.decision;
     const [look, sign] = VERDICTS[status];
     return html`<div class=${`verdict ${look}`} role="status"><strong>${sign} ${heading}</strong><dl class="reasons">${points.map((p) => html`<div><dt>${p.label}</dt>${p.sentences.map((s) => html`<dd>${s}</dd>`)}</div>`)}</dl>
       <dl class="headlines">${headlines.map((one) => html`<div><dt>${one.label}</dt><dd class="value">${one.value}</dd><dd class="hint">${one.note}</dd>
-        <dd>${one.limit ? html`limit: ${one.limit} ${one.kept ? '✓ kept' : '✗ not kept'}` : html`<span class="hint">no limit stated</span>`}</dd></div>`)}</dl></div>`;
+        <dd>${one.limit ? html`limit: ${one.limit} ${one.kept ? '✓ kept' : '✗ not kept'}` : html`<span class="hint">no limit stated</span>`}</dd></div>`)}</dl><${Beside} of=${standing} /></div>`;
   }
   const failed = result.requirements.filter((v) => !v.holds);
   return html`<div class="verdict fails" role="status"><strong>Refused: nothing is released</strong><p>${failed.map((v) => `${v.requirement} does not hold: ${v.sentence}`).join(' ') || result.refusal.replace('Nothing was released. ', '')}</p>
