@@ -146,7 +146,9 @@ class GaussianMixture(Partitioner):
 
     All cells of the grid are fitted from the first start, then from the second, and so on; the best end counts, so that
     one more start never makes it worse. The fits of a start run side by side, and one that falls back is given up: five
-    times what it gained in the second half of its steps would not bring it to the best BIC of those that have ended.
+    times what it gained in the second half of its steps would not bring it to the best BIC of those that have ended,
+    nor fifty times to the best that a fit on its way has reached (shoal; bands that were tried on six tables, not
+    bounds). If the fit ahead breaks down, those that waited for it go on.
     Slow steps of EM are extrapolated (Varadhan & Roland 2008).
 
     `tails` shapes the groups; what their records are replaced by is for the replacement to say: `multivariate-t` draws
