@@ -5,9 +5,6 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from shoal.table.prelude import Progress, part_of, tracked
 
-FIRST_LOOK = 20
-"""EM steps after which fits are first compared; the next looks are after twice as many each time."""
-
 PATIENCE = 5.0
 """A fit is given up where this times its gain since the last look would not bring it to the best BIC at an end.
 
