@@ -30,7 +30,7 @@ from shoal.kernels.mixture.mixture import (
 from shoal.kernels.tall import cross, times
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
-from shoal.partition._em.race import Race
+from shoal.partition._em.race import FIRST_LOOK, Race
 from shoal.partition._em.starts import Start, Starts, independent_columns
 from shoal.partition.base import Partitioner, refuse_unless_k
 from shoal.table.prelude import Floats, Generator, Partition, Progress, Records, part_of
@@ -40,12 +40,6 @@ Tails = Literal["normal", "t"]
 
 FIRST_DOF = 30.0
 """First degrees of freedom of t components: nearly normal."""
-
-FIRST_LOOK = 10
-"""EM steps after which fits are first compared; the next looks are after twice as many each time.
-
-The best end of Census, Tarragona, EIA and thyroid is the same as with 20, by 30 % fewer steps.
-"""
 
 RESCUE_RIDGE = 1e-6
 """Share of the smallest column variance added to every variance when no model can be fitted otherwise."""
@@ -152,9 +146,8 @@ class GaussianMixture(Partitioner):
 
     All cells of the grid are fitted from the first start, then from the second, and so on; the best end counts, so that
     one more start never makes it worse. The fits of a start run side by side, and one that falls back is given up: five
-    times what it gained in the second half of its steps would not bring it to the best BIC of those that have ended,
-    nor fifty times to the best that a fit on its way has reached; if that one breaks down, it goes on (shoal; rules
-    that were tried, not bounds). Slow steps of EM are extrapolated (Varadhan & Roland 2008).
+    times what it gained in the second half of its steps would not bring it to the best BIC of those that have ended.
+    Slow steps of EM are extrapolated (Varadhan & Roland 2008).
 
     `tails` shapes the groups; what their records are replaced by is for the replacement to say: `multivariate-t` draws
     from the law that was fitted.

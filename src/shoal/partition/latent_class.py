@@ -17,19 +17,13 @@ from shoal.kernels.mixture.latent_class import (
 )
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
-from shoal.partition._em.race import Race
+from shoal.partition._em.race import FIRST_LOOK, Race
 from shoal.partition._em.starts import independent_columns, kmeans
 from shoal.partition.base import Partitioner, refuse_unless_k
 from shoal.table.group_models import ClassModel
 from shoal.table.prelude import Floats, Generator, Ints, Longs, Partition, Progress, Records, part_of
 from shoal.vocabulary.errors import DataError, ParameterError, quoted
 from shoal.vocabulary.prelude import Columns, Count, Fact, Ge, Gt, OfOriginal, Setting, method, of_original
-
-FIRST_LOOK = 20
-"""EM steps after which fits are first compared; the next looks are after twice as many each time.
-
-With 10 a fit of ten thousand invented records that creeps for thousands of steps, to a BIC higher by 1.7, is given up.
-"""
 
 SURE = 0.8
 """Posterior of a record's own class in a k-means start: not 1, so that EM can leave it quickly."""
