@@ -74,5 +74,17 @@ inline void store(double* p, Doubles v) { std::memcpy(p, &v, sizeof v); }
 inline Lanes spread(float x) { return Lanes{x, x, x, x, x, x, x, x}; }
 inline Doubles spread(double x) { return Doubles{x, x, x, x}; }
 
+inline Masks bits_of(Doubles v) {
+  Masks b;
+  std::memcpy(&b, &v, sizeof b);
+  return b;
+}
+inline Doubles double_of(Masks b) {
+  Doubles v;
+  std::memcpy(&v, &b, sizeof v);
+  return v;
+}
+inline Doubles choose(Masks mask, Doubles yes, Doubles no) { return double_of((mask & bits_of(yes)) | (~mask & bits_of(no))); }
+
 }  // namespace
 }  // namespace shoal

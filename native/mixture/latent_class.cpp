@@ -59,6 +59,10 @@ pseudo
     How many records each class is credited with that answer like the whole table; above 0.
 tolerance
     Stop when no prevalence, probability of an answer or coefficient still goes farther than this, as the last steps tell.
+coefficient
+    Shape (G, q); coefficients of the covariates to begin at, 0 if None.
+simd
+    Use the processor's vector unit where it has one. The result is the same.
 
 Notes
 -----
@@ -67,18 +71,21 @@ moved to `floor`, the next step is shorter.)";
 
 LatentClassFit latent_class_em(const IntMatrix& codes, const Longs& categories_of, const Matrix& posterior,
                                const std::optional<Matrix>& covariates, const std::optional<Vector>& counts, double floor,
-                               double pseudo, double tolerance, int most_steps, Listener listener) {
+                               double pseudo, double tolerance, int most_steps, const std::optional<Matrix>& coefficient,
+                               bool simd, Listener listener) {
   const Table table(codes, categories_of, covariates, counts);
   const Answers& a = table.answers;
   const std::size_t groups = posterior.shape(1), q = a.q;
   const auto categories = static_cast<std::size_t>(a.offset[a.columns]);
   ClassFit f;
   f.classes = {groups, std::vector<double>(groups * q, 0.0), std::vector<double>(categories * groups)};
+  if (coefficient) std::copy_n(coefficient->data(), groups * q, f.classes.coefficient.begin());
   f.z.assign(posterior.data(), posterior.data() + a.n * groups);
   Progress progress(listener);
   {
     nb::gil_scoped_release release;
-    run(a, {pseudo, kSlopePrecision, kInterceptPrecision, shares(a)}, {floor, tolerance, most_steps}, f, progress);
+    run(a, {pseudo, kSlopePrecision, kInterceptPrecision, shares(a)}, {floor, tolerance, most_steps}, mixture::mixture_loops(simd), f,
+        progress);
   }
   return {f.loglik, f.objective, f.steps, f.converged, f.moved, f.reached, to_numpy(std::move(f.prevalence)),
           to_numpy(std::move(f.classes.coefficient), {groups, q}), to_numpy(std::move(f.classes.log_table), {categories, groups}),
@@ -135,7 +142,7 @@ const Kernel kernel([](nb::module_& m) {
   m.def("latent_class_em", &latent_class_em, "codes"_a, "categories"_a, "posterior"_a, nb::kw_only(),
         "covariates"_a.none() = nb::none(), "counts"_a.none() = nb::none(), "floor"_a = 0.0, "pseudo"_a = 1.0,
         "tolerance"_a = 1e-6, "most_steps"_a = 1000,
-        "progress"_a.none() = nb::none(), kFit);
+        "coefficient"_a.none() = nb::none(), "simd"_a = true, "progress"_a.none() = nb::none(), kFit);
   m.def("latent_class_scores", &latent_class_scores, "codes"_a, "categories"_a, "coefficient"_a, "log_table"_a,
         "covariates"_a.none() = nb::none(),
         "Shape (n, G); log of prior class probability times probability of the answers, as `latent_class_em` fits them.");

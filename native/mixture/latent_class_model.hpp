@@ -4,8 +4,9 @@
 // being 1 (Oganian & Domingo-Ferrer 2017, equation 12; Bandeen-Roche et al. 1997). With that entry alone it
 // is the plain latent class model. Missing answers (code -1) say nothing about the class.
 //
-// E-step in logarithms, one pass over the rows. M-step: the tables pi in the same pass as their sums; b by a
-// Newton step with halving on the multinomial logit whose responses are the posteriors, which raises it (generalised EM).
+// E-step in logarithms, one pass over the rows in blocks (latent_class_rows.hpp). M-step: the tables pi in the same pass
+// as their sums; b by a Newton step with halving on the multinomial logit whose responses are the posteriors, which
+// raises it (generalised EM).
 // A row stands for all records with its answers and covariates: it counts as many times.
 //
 // EM ends when no prevalence, probability of an answer or coefficient still goes farther than a tolerance, as its last
@@ -28,6 +29,7 @@
 #include "core/elementary.hpp"
 #include "core/progress.hpp"
 #include "linear/symmetric.hpp"
+#include "mixture/latent_class_rows.hpp"
 #include "mixture/path.hpp"
 #include "mixture/proportion_floor.hpp"
 
@@ -44,20 +46,6 @@ constexpr double kLeast = 1e-300;   // posteriors and prevalences stay above it,
 constexpr double kSlopePrecision = 1 / (2.5 * 2.5);
 constexpr double kInterceptPrecision = 1 / (10.0 * 10.0);
 
-struct Answers {
-  const std::int32_t* code;      // (n, J)
-  const std::int32_t* offset;    // (J + 1): where each column's categories begin in the tables
-  const double* covariate;       // (n, q), first column 1
-  const double* count;           // (n): records of a row
-  std::size_t n, columns, q;
-};
-
-struct Classes {
-  std::size_t groups;
-  std::vector<double> coefficient;  // (G, q)
-  std::vector<double> log_table;    // (categories of all columns, G)
-};
-
 struct ClassLimits {
   double floor, tolerance;
   int most_steps;
@@ -67,48 +55,6 @@ struct Priors {
   double pseudo, slope, intercept;
   std::vector<double> share;  // share of each category in the whole table
 };
-
-// log p_g(x) of one record.
-inline void log_prior(const Classes& c, const double* x, std::size_t q, double* out) {
-  double top = -HUGE_VAL, sum = 0.0;
-  for (std::size_t g = 0; g < c.groups; ++g) {
-    out[g] = 0.0;
-    for (std::size_t j = 0; j < q; ++j) out[g] += c.coefficient[g * q + j] * x[j];
-    top = std::max(top, out[g]);
-  }
-  for (std::size_t g = 0; g < c.groups; ++g) sum += exponential(out[g] - top);
-  const double scale = top + logarithm(sum);
-  for (std::size_t g = 0; g < c.groups; ++g) out[g] -= scale;
-}
-
-inline void log_joint(const Answers& a, const Classes& c, std::size_t i, double* out) {
-  log_prior(c, a.covariate + i * a.q, a.q, out);
-  for (std::size_t j = 0; j < a.columns; ++j) {
-    const std::int32_t code = a.code[i * a.columns + j];
-    if (code < 0) continue;
-    const double* row = &c.log_table[static_cast<std::size_t>(a.offset[j] + code) * c.groups];
-    for (std::size_t g = 0; g < c.groups; ++g) out[g] += row[g];
-  }
-}
-
-// Replace a row of logarithms by probabilities; the logarithm of their sum.
-inline double normalise(double* row, std::size_t groups) {
-  const double top = *std::max_element(row, row + groups);
-  double sum = 0.0;
-  for (std::size_t g = 0; g < groups; ++g) sum += (row[g] = exponential(row[g] - top));
-  for (std::size_t g = 0; g < groups; ++g) row[g] /= sum;
-  return top + logarithm(sum);
-}
-
-inline double e_step(const Answers& a, const Classes& c, std::vector<double>& z, Progress& progress, double done) {
-  double loglik = 0.0;
-  for (std::size_t i = 0; i < a.n; ++i) {
-    log_joint(a, c, i, &z[i * c.groups]);
-    loglik += a.count[i] * normalise(&z[i * c.groups], c.groups);
-    progress.tick(done);
-  }
-  return loglik;
-}
 
 inline std::vector<double> column_means(const std::vector<double>& z, const double* count, std::size_t groups) {
   std::vector<double> mean(groups, 0.0);
@@ -169,8 +115,8 @@ inline void fit_tables(const Answers& a, const std::vector<double>& z, const Pri
 // The multinomial logit of the posteriors on the covariates, with normal priors.
 class Logit {
  public:
-  Logit(const Answers& a, const std::vector<double>& z, const Priors& priors, std::size_t groups)
-      : a_(a), z_(z), priors_(priors), groups_(groups), size_(groups * a.q) {}
+  Logit(const Answers& a, const std::vector<double>& z, const Priors& priors, std::size_t groups, const MixtureLoops& loops)
+      : a_(a), z_(z), priors_(priors), loops_(loops), groups_(groups), size_(groups * a.q) {}
 
   // A Newton step, halved until it raises the objective; none where no half does.
   void step(Classes& c) const {
@@ -194,11 +140,15 @@ class Logit {
   double precision(std::size_t e) const { return e % a_.q == 0 ? priors_.intercept : priors_.slope; }
 
   double objective(const Classes& c) const {
-    std::vector<double> p(groups_);
+    std::vector<double> p(groups_ * kBlock);
+    Priorities priorities(a_, c, loops_);
     double sum = log_prior_density(c);
-    for (std::size_t i = 0; i < a_.n; ++i) {
-      log_prior(c, a_.covariate + i * a_.q, a_.q, p.data());
-      for (std::size_t g = 0; g < groups_; ++g) sum += a_.count[i] * z_[i * groups_ + g] * p[g];
+    for (std::size_t first = 0; first < a_.n; first += kBlock) {
+      const std::size_t count = std::min(kBlock, a_.n - first);
+      priorities.of(first, count, p.data());
+      for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t g = 0; g < groups_; ++g)
+          sum += a_.count[first + i] * z_[(first + i) * groups_ + g] * p[i * groups_ + g];
     }
     return sum;
   }
@@ -206,15 +156,19 @@ class Logit {
   // Inverse Hessian times gradient.
   std::vector<double> newton(const Classes& c) const {
     Square hessian(size_ * size_, 0.0);
-    std::vector<double> gradient(size_), p(groups_);
+    std::vector<double> gradient(size_), block(groups_ * kBlock);
+    Priorities priorities(a_, c, loops_);
     for (std::size_t e = 0; e < size_; ++e) {
       gradient[e] = -precision(e) * c.coefficient[e];
       hessian[e * size_ + e] = precision(e);
     }
     for (std::size_t i = 0; i < a_.n; ++i) {
       const double* x = a_.covariate + i * a_.q;
-      log_prior(c, x, a_.q, p.data());
-      for (double& v : p) v = exponential(v);
+      if (i % kBlock == 0) {
+        priorities.of(i, std::min(kBlock, a_.n - i), block.data());
+        for (double& v : block) v = exponential(v);
+      }
+      const double* p = &block[i % kBlock * groups_];
       for (std::size_t g = 0; g < groups_; ++g) {
         const double gap = a_.count[i] * (z_[i * groups_ + g] - p[g]);
         for (std::size_t j = 0; j < a_.q; ++j) gradient[g * a_.q + j] += gap * x[j];
@@ -247,6 +201,7 @@ class Logit {
   const Answers& a_;
   const std::vector<double>& z_;
   const Priors& priors_;
+  const MixtureLoops& loops_;
   std::size_t groups_, size_;
 };
 
@@ -259,22 +214,22 @@ struct ClassFit {
 };
 
 // M-step. `moved` says that the prevalences were below the floor, `reached` that the projection got them there.
-inline void maximise(const Answers& a, const Priors& priors, double floor, ClassFit& f) {
+inline void maximise(const Answers& a, const Priors& priors, double floor, const MixtureLoops& loops, ClassFit& f) {
   const auto mean = column_means(f.z, a.count, f.classes.groups);
   f.prevalence = floored_proportions(mean, floor);
   f.moved = f.prevalence != mean;
   if (f.moved) f.reached = project(f.z, a.count, f.prevalence);
   fit_tables(a, f.z, priors, f.classes);
   if (a.q > 1) {
-    Logit(a, f.z, priors, f.classes.groups).step(f.classes);
+    Logit(a, f.z, priors, f.classes.groups, loops).step(f.classes);
   } else {
     for (std::size_t g = 0; g < f.classes.groups; ++g)
       f.classes.coefficient[g] = logarithm(std::max(f.prevalence[g], kLeast));
   }
 }
 
-inline double log_priors(const Answers& a, const Priors& priors, const ClassFit& f) {
-  double sum = a.q > 1 ? Logit(a, f.z, priors, f.classes.groups).log_prior_density(f.classes) : 0.0;
+inline double log_priors(const Answers& a, const Priors& priors, const MixtureLoops& loops, const ClassFit& f) {
+  double sum = a.q > 1 ? Logit(a, f.z, priors, f.classes.groups, loops).log_prior_density(f.classes) : 0.0;
   for (std::size_t e = 0; e < priors.share.size(); ++e)
     for (std::size_t g = 0; g < f.classes.groups; ++g)
       if (priors.share[e] > 0.0) sum += priors.pseudo * priors.share[e] * f.classes.log_table[e * f.classes.groups + g];
@@ -301,15 +256,16 @@ inline void take(const Answers& a, const State& y, ClassFit& f) {
     f.classes.coefficient[e] = a.q > 1 ? *at++ : logarithm(std::max(f.prevalence[e], kLeast));
 }
 
-inline void run(const Answers& a, const Priors& priors, const ClassLimits& limits, ClassFit& f, Progress& progress) {
+inline void run(const Answers& a, const Priors& priors, const ClassLimits& limits, const MixtureLoops& loops, ClassFit& f,
+                Progress& progress) {
   const auto look = [&](ClassFit& at) {
-    at.loglik = e_step(a, at.classes, at.z, progress, static_cast<double>(at.steps) / limits.most_steps);
-    at.objective = at.loglik + log_priors(a, priors, at);
+    at.loglik = e_step(a, at.classes, at.z, loops, progress, static_cast<double>(at.steps) / limits.most_steps);
+    at.objective = at.loglik + log_priors(a, priors, loops, at);
     ++at.steps;
   };
   Steps steps;
   while (f.steps < limits.most_steps && !f.converged) {
-    maximise(a, priors, limits.floor, f);
+    maximise(a, priors, limits.floor, loops, f);
     const double before = f.objective;
     look(f);
     steps.add(state(a, f));
@@ -322,7 +278,7 @@ inline void run(const Answers& a, const Priors& priors, const ClassLimits& limit
     look(leapt);
     bool sound = leapt.objective >= f.objective;
     if (f.moved) {  // what EM raises may fall then: the next step must be shorter
-      maximise(a, priors, limits.floor, leapt);
+      maximise(a, priors, limits.floor, loops, leapt);
       look(leapt);
       sound = apart(state(a, leapt), there) < steps.last();
     }

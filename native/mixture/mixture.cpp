@@ -63,6 +63,8 @@ singular
     Stop when a conditional variance within a group is not above this.
 ridge
     Added to every variance within a group before the model shapes the covariances.
+simd
+    Use the processor's vector unit where it has one. The result is the same.
 progress
     Called with the share of `most_steps` that is done.
 
@@ -73,11 +75,12 @@ extrapolation is kept only if the log-likelihood is no lower there or, where pro
 step is shorter.)";
 
 MixtureFit mixture_em(const Matrix& x, const Statistics& start, const std::string& model, const std::optional<Vector>& dof,
-                      double floor, double tolerance, double singular, double ridge, int most_steps, Listener listener) {
+                      double floor, double tolerance, double singular, double ridge, int most_steps, bool simd,
+                      Listener listener) {
   Scatters scatters = start.scatters();
   const std::size_t groups = scatters.weight.size(), d = groups == 0 ? 0 : scatters.mean.size() / groups;
   const std::vector<double> normal(groups, HUGE_VAL);
-  Fit f{empty_mixture(groups, d, dof ? dof->data() : normal.data()), Covariances(groups, d), std::move(scatters)};
+  Fit f{empty_mixture(groups, d, dof ? dof->data() : normal.data(), simd), Covariances(groups, d), std::move(scatters)};
   const auto* restriction = std::find_if(kCovarianceModels.begin(), kCovarianceModels.end(),
                                          [&](const CovarianceModel& c) { return c.name == model; });
   Progress progress(listener);
@@ -97,7 +100,7 @@ Output<double> mixture_scores(const Matrix& x, const MixtureFit& fit) {
   const auto mean = nb::cast<Matrix>(fit.mean);
   const auto covariance = nb::cast<Cube>(fit.covariance);
   const std::size_t n = x.shape(0), groups = mean.shape(0), d = mean.shape(1);
-  Mixture m = empty_mixture(groups, d, nb::cast<Vector>(fit.dof).data());
+  Mixture m = empty_mixture(groups, d, nb::cast<Vector>(fit.dof).data(), true);
   std::copy_n(proportion.data(), groups, m.proportion.begin());
   std::copy_n(mean.data(), groups * d, m.mean.begin());
   std::vector<Square> matrices(groups);
@@ -149,7 +152,7 @@ const Kernel kernel([](nb::module_& m) {
   m.attr("SINGULAR") = kSingular;
   m.def("mixture_em", &mixture_em, "x"_a, "start"_a, nb::kw_only(), "model"_a = "VVV", "dof"_a.none() = nb::none(),
         "floor"_a = 0.0, "tolerance"_a = 1e-6, "singular"_a = kSingular, "ridge"_a = 0.0, "most_steps"_a = 1000,
-        "progress"_a.none() = nb::none(), kFit);
+        "simd"_a = true, "progress"_a.none() = nb::none(), kFit);
   m.def("mixture_scores", &mixture_scores, "x"_a, "fit"_a,
         "Shape (n, G); log of proportion times density of each record in each group.");
   m.def("floored_proportions", [](const Vector& weight, double floor) {

@@ -7,8 +7,8 @@
 // the records that finds the posteriors adds them up at once, and the n x G posterior matrix is never
 // stored. Sums are taken about the group's current mean, which keeps them accurate for data far from the
 // origin: the corrections vanish as EM converges. Records are taken in blocks of 64, transposed so that the
-// inner loops run along records; sums go to eight fixed lanes in a fixed order, hence the same bytes on
-// every run and machine width.
+// inner loops (mixture_loops.hpp) run along records; sums go to eight fixed lanes in a fixed order, hence the same
+// bytes on every run and machine width.
 //
 // After every M-step the proportions are moved by equations (3) and (4) where one is below the floor k/n (see
 // proportion_floor.hpp). The likelihood may fall at such a step, and says nothing about how near the end is: it rests where
@@ -24,13 +24,12 @@
 #include "core/elementary.hpp"
 #include "core/progress.hpp"
 #include "mixture/covariance_models.hpp"
+#include "mixture/mixture_loops.hpp"
 #include "mixture/path.hpp"
 #include "mixture/proportion_floor.hpp"
 
 namespace shoal::mixture {
 
-constexpr std::size_t kBlock = 64;
-constexpr std::size_t kLanes = 8;
 constexpr double kLog2Pi = 1.8378770664093454836;
 // Beyond 200 degrees of freedom a t is a normal to all purposes; below 2 it has no covariance.
 constexpr double kLeastDof = 2.1, kMostDof = 200.0;
@@ -39,7 +38,9 @@ struct Mixture {
   std::size_t groups, d;
   std::vector<double> proportion, mean, dof;  // dof: infinity for a normal component
   std::vector<Square> inverse;                // inverse Cholesky factors of the covariances
+  std::vector<char> diagonal;                 // whether only the diagonal of that factor is not 0
   std::vector<double> log_scale;              // log of pi_g times the density's constant
+  const MixtureLoops* loops;
 
   bool tailed(std::size_t g) const { return std::isfinite(dof[g]); }
 };
@@ -49,6 +50,13 @@ inline double digamma(double x) {
   for (; x < 10.0; x += 1.0) shift -= 1.0 / x;
   const double r = 1.0 / (x * x);
   return shift + logarithm(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r / 132))));
+}
+
+inline bool is_diagonal(const Square& l, std::size_t d) {
+  for (std::size_t i = 0; i < d; ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (l[i * d + j] != 0.0) return false;
+  return true;
 }
 
 // Prepare densities; the group whose covariance is singular, or -1.
@@ -66,6 +74,7 @@ inline int prepare(Mixture& m, const std::vector<Square>& covariance, double sin
       scale -= 0.5 * d * kLog2Pi;
     }
     m.inverse[g] = inverse_triangle(factor, m.d);
+    m.diagonal[g] = is_diagonal(m.inverse[g], m.d);
     m.log_scale[g] = scale;
   }
   return -1;
@@ -76,33 +85,21 @@ struct Block {
   std::size_t size = 0;
   std::vector<double> x, y, joint, u;
   Block(std::size_t groups, std::size_t d)
-      : x(d * kBlock), y(d * kBlock), joint(groups * kBlock), u(groups * kBlock, 1.0) {}
+      : x(d * kBlock), y(groups * d * kBlock), joint(groups * kBlock), u(groups * kBlock, 1.0) {}
 
   void load(const double* rows, std::size_t count, std::size_t d) {
     size = count;
     for (std::size_t i = 0; i < kBlock; ++i)  // a short last block repeats its first record, with weight zero
       for (std::size_t j = 0; j < d; ++j) x[j * kBlock + i] = rows[(i < count ? i : 0) * d + j];
   }
-  void centre(const double* mean, std::size_t d) {
-    for (std::size_t j = 0; j < d; ++j)
-      for (std::size_t i = 0; i < kBlock; ++i) y[j * kBlock + i] = x[j * kBlock + i] - mean[j];
-  }
 };
 
 // log(pi_g f_g) of a block's records, and u_ig for t components.
 inline void log_joint(const Mixture& m, std::size_t g, Block& b) {
-  b.centre(&m.mean[g * m.d], m.d);
   double* out = &b.joint[g * kBlock];
-  double distance[kBlock] = {}, t[kBlock];
-  for (std::size_t r = 0; r < m.d; ++r) {
-    std::fill(t, t + kBlock, 0.0);
-    for (std::size_t c = 0; c <= r; ++c) {
-      const double w = m.inverse[g][r * m.d + c];
-      const double* y = &b.y[c * kBlock];
-      for (std::size_t i = 0; i < kBlock; ++i) t[i] += w * y[i];
-    }
-    for (std::size_t i = 0; i < kBlock; ++i) distance[i] += t[i] * t[i];
-  }
+  double distance[kBlock];
+  m.loops->distances(b.x.data(), &m.mean[g * m.d], m.inverse[g].data(), m.d, m.diagonal[g] != 0, &b.y[g * m.d * kBlock],
+                     distance);
   if (!m.tailed(g)) {
     for (std::size_t i = 0; i < kBlock; ++i) out[i] = m.log_scale[g] - 0.5 * distance[i];
     return;
@@ -115,42 +112,13 @@ inline void log_joint(const Mixture& m, std::size_t g, Block& b) {
 }
 
 // Turn a block's log joint densities into posteriors; the sum of its records' log densities.
-inline double normalise(Block& b, std::size_t groups) {
-  double top[kBlock], sum[kBlock] = {};
-  std::copy(b.joint.begin(), b.joint.begin() + kBlock, top);
-  for (std::size_t g = 1; g < groups; ++g)
-    for (std::size_t i = 0; i < kBlock; ++i) top[i] = std::max(top[i], b.joint[g * kBlock + i]);
-  for (std::size_t g = 0; g < groups; ++g)
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      const double gap = b.joint[g * kBlock + i] - top[i];
-      const double z = gap == 0.0 ? 1.0 : gap < -745.0 ? 0.0 : exponential(gap);
-      b.joint[g * kBlock + i] = z;
-      sum[i] += z;
-    }
-  double loglik = 0.0;
+inline double normalise(const MixtureLoops& loops, Block& b, std::size_t groups) {
+  double top[kBlock], sum[kBlock], loglik = 0.0;
+  loops.posteriors(b.joint.data(), groups, top, sum);
   for (std::size_t i = 0; i < b.size; ++i) loglik += top[i] + logarithm(sum[i]);
   for (std::size_t i = 0; i < kBlock; ++i) sum[i] = i < b.size ? 1.0 / sum[i] : 0.0;
-  for (std::size_t g = 0; g < groups; ++g)
-    for (std::size_t i = 0; i < kBlock; ++i) b.joint[g * kBlock + i] *= sum[i];
+  loops.scale(b.joint.data(), groups, sum);
   return loglik;
-}
-
-inline double lane_sum(const double* lanes) {
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-}
-
-inline double sum_of(const double* a) {
-  double lanes[kLanes] = {};
-  for (std::size_t i = 0; i < kBlock; i += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l];
-  return lane_sum(lanes);
-}
-
-inline double dot(const double* a, const double* b) {
-  double lanes[kLanes] = {};
-  for (std::size_t i = 0; i < kBlock; i += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
-  return lane_sum(lanes);
 }
 
 // Sums of one E-step about the current means; `mass` is the sum of z u, `weight` the sum of z.
@@ -162,23 +130,18 @@ struct Sums {
 
 inline void accumulate(const Mixture& m, std::size_t g, Block& b, Sums& s) {
   double* z = &b.joint[g * kBlock];
-  s.weight[g] += sum_of(z);
+  const double weight = m.loops->sum(z);
+  if (weight == 0.0) return;  // no record of the block has a part in the group
+  s.weight[g] += weight;
   if (m.tailed(g)) {
     const double* u = &b.u[g * kBlock];
     for (std::size_t i = 0; i < kBlock; ++i) {
       if (z[i] > 0.0) s.tail[g] += z[i] * (logarithm(u[i]) - u[i]);
       z[i] *= u[i];
     }
-    s.mass[g] += sum_of(z);
+    s.mass[g] += m.loops->sum(z);
   }
-  b.centre(&m.mean[g * m.d], m.d);
-  for (std::size_t j = 0; j < m.d; ++j) {
-    double zy[kBlock];
-    const double* y = &b.y[j * kBlock];
-    for (std::size_t i = 0; i < kBlock; ++i) zy[i] = z[i] * y[i];
-    s.first[g * m.d + j] += sum_of(zy);
-    for (std::size_t k = 0; k <= j; ++k) s.second[(g * m.d + j) * m.d + k] += dot(zy, &b.y[k * kBlock]);
-  }
+  m.loops->accumulate(z, &b.y[g * m.d * kBlock], m.d, &s.first[g * m.d], &s.second[g * m.d * m.d]);
 }
 
 // Means and scatters from the sums of a pass about the old means.
@@ -208,7 +171,7 @@ inline double pass(const double* x, std::size_t n, const Mixture& m, Scatters& o
   for (std::size_t start = 0; start < n; start += kBlock) {
     b.load(x + start * m.d, std::min(kBlock, n - start), m.d);
     for (std::size_t g = 0; g < m.groups; ++g) log_joint(m, g, b);
-    loglik += normalise(b, m.groups);
+    loglik += normalise(*m.loops, b, m.groups);
     for (std::size_t g = 0; g < m.groups; ++g) accumulate(m, g, b, sums);
     progress.tick(done);
   }
@@ -295,10 +258,10 @@ inline void run(const double* x, std::size_t n, Fit& f, const CovarianceModel& m
   }
 }
 
-inline Mixture empty_mixture(std::size_t groups, std::size_t d, const double* dof) {
+inline Mixture empty_mixture(std::size_t groups, std::size_t d, const double* dof, bool simd) {
   return {groups, d, std::vector<double>(groups, 1.0), std::vector<double>(groups * d),
           std::vector<double>(dof, dof + groups), std::vector<Square>(groups, Square(d * d)),
-          std::vector<double>(groups)};
+          std::vector<char>(groups), std::vector<double>(groups), &mixture_loops(simd)};
 }
 
 inline std::vector<double> flattened(const std::vector<Square>& matrices) {

@@ -11,18 +11,6 @@
 namespace shoal {
 namespace {
 
-inline Masks bits_of(Doubles v) {
-  Masks b;
-  std::memcpy(&b, &v, sizeof b);
-  return b;
-}
-inline Doubles double_of(Masks b) {
-  Doubles v;
-  std::memcpy(&v, &b, sizeof v);
-  return v;
-}
-inline Doubles choose(Masks mask, Doubles yes, Doubles no) { return double_of((mask & bits_of(yes)) | (~mask & bits_of(no))); }
-
 constexpr double kLowest = -708.0;       // exp below this is subnormal
 constexpr double kShift = 0x1.8p52;      // adding it leaves a whole number in the low bits
 constexpr double kLn2High = 0x1.62e42fefa38p-1;      // ln 2, its first 43 bits

@@ -120,7 +120,5 @@ def test_categories_are_never_spread_out(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(WidthError, match="one coordinate a category"):
         space.coordinates()
     monkeypatch.setattr(module, "MOST_COORDINATES", 100_000)
-    with pytest.raises(
-        WidthError, match="Column 'job' has 400 labels in the release and 400 in the original, too many"
-    ):
+    with pytest.raises(WidthError, match="Column 'job' has 400 labels in one table and 400 in the other, too many"):
         space.link(np.arange(5000), np.arange(5000))

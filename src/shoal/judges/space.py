@@ -12,13 +12,22 @@ middle of the original ones.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.kernels.classes import distinct as distinct_numbers
-from shoal.kernels.search.nearest import NO_LIMIT, Mixed, distinct, link_columns, link_mixed
+from shoal.kernels.search.nearest import (
+    NO_LIMIT,
+    Mixed,
+    distinct,
+    distinct_mixed,
+    link_columns,
+    link_mixed,
+    nearest_mixed_point,
+)
 from shoal.table.records import Records
 from shoal.table.variable import MOST_COORDINATES, Variable, check_memory
 from shoal.vocabulary.errors import DataError, WidthError
@@ -61,19 +70,22 @@ class Points:
 
     def squares(self) -> Floats:
         """Shape (v, u); squared distance of every label to every point of the original."""
-        x, y = self.places, self.labels
-        if len(x) * len(y) > MOST_COORDINATES:
-            raise WidthError(
-                f"Column '{self.column.name}' has {len(y) - 1:,} labels in the release and {len(x) - 1:,} in the "
-                f"original, too many to compare each with each. Recode the column to fewer categories, or give it "
-                f"another role."
-            )
-        table = np.empty((len(y), len(x)))
-        table[:, -1] = ((y - x[-1]) ** 2).sum(axis=1)
-        table[:, :-1] = (y * y).sum(axis=1)[:, None] + (x[:-1] * x[:-1]).sum(axis=1) - 2 * _products(y, x[:-1])
-        same = distinct(np.vstack([x, y])).of_row
-        table[same[len(x) :, None] == same[: len(x)]] = 0.0  # which a product would miss by its last digit
-        return np.maximum(table, 0.0)
+        return squared_distances(self.labels, self.places, self.column.name)
+
+
+def squared_distances(y: Floats, x: Floats, name: str) -> Floats:
+    """Shape (v, u); squared distances of points of a column, shapes (v, m) and (u, m), the last of `x` its mean."""
+    if len(x) * len(y) > MOST_COORDINATES:
+        raise WidthError(
+            f"Column '{name}' has {len(y) - 1:,} labels in one table and {len(x) - 1:,} in the other, too many to "
+            f"compare each with each. Recode the column to fewer categories, or give it another role."
+        )
+    table = np.empty((len(y), len(x)))
+    table[:, -1] = ((y - x[-1]) ** 2).sum(axis=1)
+    table[:, :-1] = (y * y).sum(axis=1)[:, None] + (x[:-1] * x[:-1]).sum(axis=1) - 2 * _products(y, x[:-1])
+    same = distinct(np.vstack([x, y])).of_row
+    table[same[len(x) :, None] == same[: len(x)]] = 0.0  # which a product would miss by its last digit
+    return np.maximum(table, 0.0)
 
 
 def _products(y: Floats, x: Floats) -> Floats:
@@ -99,6 +111,13 @@ class Space:
     def of(cls, columns: tuple[Line | Points, ...], before: Records, after: Records) -> "Space":
         names = tuple(c.column.name for c in columns)
         return cls(columns=columns, ids=(before.alike(names), after.alike(names)))
+
+    @classmethod
+    def between(cls, original: Records, released: Records, names: Iterable[str], place: Longs | None = None) -> "Space":
+        """`place`, shape (n',): the original record of each released one (`shoal.judges.table_pair.counterparts`), by
+        which labels that the original does not have are placed; None where that is not known."""
+        columns = tuple(column_of(original[name], released[name], place) for name in names)
+        return cls.of(columns, original, released)
 
     def coordinates(self) -> tuple[Floats, Floats]:
         """Both tables as matrices, shapes (n, m) and (n', m), every category with its coordinates."""
@@ -127,21 +146,70 @@ class Space:
             if backwards:
                 x, y = y, x
             return link_columns(x, y, rows, truth, most, x_ids=x_ids, y_ids=y_ids[rows])
-        before, after = self._mixed("before"), self._mixed("after")
+        before, after = self.side("before").mixed, self.side("after").mixed
         tables = tuple(c.squares() for c in points)
         if backwards:
             before, after, tables = after, before, tuple(np.ascontiguousarray(table.T) for table in tables)
         weights = np.array([c.column.weight for c in points])
         return link_mixed(before, after.take(rows), truth, tables, weights, most, x_ids=x_ids, y_ids=y_ids[rows])
 
-    def _mixed(self, side: Literal["before", "after"]) -> Mixed:
-        """A table with numbers where it has lines, and codes where it has points."""
-        numbers = [getattr(c, side) for c in self.columns if isinstance(c, Line)]
-        codes = [getattr(c, side) for c in self.columns if isinstance(c, Points)]
-        return Mixed(
-            numbers=np.column_stack(numbers) if numbers else np.empty((len(codes[0]), 0)),
-            codes=ints(np.column_stack(codes)),
+    def side(self, which: Literal["before", "after"]) -> "Side":
+        """One of the two tables."""
+        points = [c for c in self.columns if isinstance(c, Points)]
+        numbers = [getattr(c, which) for c in self.columns if isinstance(c, Line)]
+        codes = [getattr(c, which) for c in points]
+        count = len(self.ids[which == "after"])
+        return Side(
+            mixed=Mixed(
+                numbers=np.column_stack(numbers) if numbers else np.empty((count, 0)),
+                codes=ints(np.column_stack(codes)) if codes else np.empty((count, 0), dtype=np.int32),
+            ),
+            columns=tuple(c.column for c in points),
+            places=tuple(c.places if which == "before" else c.labels for c in points),
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Side:
+    """One table in the space: numbers, and codes of points."""
+
+    mixed: Mixed
+    columns: tuple[Variable, ...]  # The original ones of the codes
+    places: tuple[Floats, ...]  # Where each code lies
+
+    def coordinates(self) -> Floats:
+        """Shape (n, m); every category with its coordinates."""
+        width = self.mixed.numbers.shape[1] + sum(points.shape[1] for points in self.places)
+        if self.columns:
+            check_memory(max(self.columns, key=lambda column: column.width), len(self.mixed), width)
+        blocks = [points[codes] for points, codes in zip(self.places, self.mixed.codes.T)]
+        return np.ascontiguousarray(np.hstack([self.mixed.numbers, *blocks]))
+
+
+class Lookup:
+    """Records of one table that are looked for among those of another.
+
+    `points`, `asked`: both tables in one space.
+    """
+
+    def __init__(self, points: Side, asked: Side) -> None:
+        self.points, self.asked = points, asked
+        self._weights = np.array([column.weight for column in points.columns])
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, ...]:
+        sides = zip(self.asked.places, self.points.places, self.points.columns)
+        return tuple(squared_distances(y, x, column.name) for y, x, column in sides)
+
+    def nearest(self, among: Longs, rows: Longs) -> tuple[Longs, Longs]:
+        """The nearest place for each of some rows that are asked for, and the place of each row looked among.
+
+        `among`, shape (n,), and `rows`, shape (m,): rows of either side. Returns shape (m,) and shape (n,): numbers
+        of places from 0; of equally near places the lowest.
+        """
+        points, asked = self.points.mixed.take(among), self.asked.mixed.take(rows)
+        of_row, merged = distinct_mixed(points)
+        return nearest_mixed_point(merged, asked, self._tables, self._weights), of_row
 
 
 OVERHEAD = 50
@@ -151,13 +219,8 @@ OVERHEAD = 50
 def embedded(
     original: Records, released: Records, names: Iterable[str], place: Longs | None = None
 ) -> tuple[Floats, Floats]:
-    """Two tables as matrices, shapes (n, m) and (n', m).
-
-    `place`, shape (n',): the original record of each released one (`shoal.judges.table_pair.counterparts`), by which
-    labels that the original does not have are placed; None where that is not known.
-    """
-    columns = tuple(column_of(original[name], released[name], place) for name in names)
-    return Space.of(columns, original, released).coordinates()
+    """Two tables as matrices, shapes (n, m) and (n', m); `place` as for `Space.between`."""
+    return Space.between(original, released, names, place).coordinates()
 
 
 def column_of(before: Variable, after: Variable, place: Longs | None) -> Line | Points:

@@ -60,7 +60,8 @@ class Candidate:
 
     def further(self) -> "Candidate":
         search = self.search
-        fit = search.em(search.patterns, self.fit.posterior, min(self.steps, search.most_steps - self.steps))
+        steps = min(self.steps, search.most_steps - self.steps)
+        fit = search.em(search.patterns, self.fit.posterior, steps, self.fit.coefficient)
         bic = search.bic_of(fit)
         return Candidate(fit, bic, self.steps + fit.steps, bic - self.bic, search)
 
@@ -116,7 +117,7 @@ class ClassSearch:
         scores = self.scores(fit)[patterns.first]
         posterior = exp(scores - scores.max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
-        return self.em(patterns, posterior, self.most_steps)
+        return self.em(patterns, posterior, self.most_steps, fit.coefficient)
 
     def scores(self, fit: LatentClassFit) -> Floats:
         """Shape (n, G); log of class probability times probability of the answers, for all records."""
@@ -129,9 +130,7 @@ class ClassSearch:
         return 2 * fit.loglik - self.parameters(len(fit.prevalence)) * float(log(len(self.rows)))
 
     def _begun(self, groups: int, number: int) -> Candidate:
-        """With covariates, whose coefficients a fit that goes on would have to find again, at its end."""
-        first = self.most_steps if self.covariates else min(FIRST_LOOK, self.most_steps)
-        fit = self.em(self.patterns, self._start(groups, number), first)
+        fit = self.em(self.patterns, self._start(groups, number), min(FIRST_LOOK, self.most_steps))
         return Candidate(fit, self.bic_of(fit), fit.steps, np.inf, self)
 
     def _start(self, groups: int, number: int) -> Floats:
@@ -142,13 +141,16 @@ class ClassSearch:
         labels = kmeans(self.points, min(groups, len(self.points)), rng)
         return np.asarray(np.eye(groups)[labels] * SURE + (1 - SURE) / groups)
 
-    def em(self, patterns: Patterns, posterior: Floats, most_steps: int) -> LatentClassFit:
+    def em(
+        self, patterns: Patterns, posterior: Floats, most_steps: int, coefficient: Floats | None = None
+    ) -> LatentClassFit:
         return latent_class_em(
             patterns.codes,
             self.categories,
             posterior,
             covariates=patterns.design,
             counts=patterns.counts,
+            coefficient=coefficient,
             most_steps=most_steps,
             **self.options,
         )
@@ -209,7 +211,7 @@ class LatentClass(Partitioner):
         Continuous columns that the class probabilities depend on; none of them is a column of the step.
     starts
         First memberships to try, by k-means and at random in turn, each with all numbers of classes. The best end
-        counts, so that one more start never makes it worse. Without covariates a fit that falls back is given up, as in
+        counts, so that one more start never makes it worse. A fit that falls back is given up, as in
         `gaussian-mixture`.
     prior_records
         How many records each class is credited with that answer like the whole table, so that no category gets

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from shoal.judges.further_tables import like
 from shoal.judges.intervals import cautious_interval, proportion_interval
 from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, Records, TablePair, Variable, comparable
-from shoal.judges.space import embedded
+from shoal.judges.space import Lookup, Space
 from shoal.judges.table_pair import ROUNDING, codes_like
 from shoal.kernels.draws import drawn_rows
-from shoal.kernels.search.nearest import distinct, nearest_point
 from shoal.risk.base import RiskMeasure
 from shoal.vocabulary.errors import MissingDependency, NoFigure, quoted
 from shoal.vocabulary.facts import ByColumn, Count, Interval, OfOriginal, OfPlan
@@ -139,9 +138,19 @@ class AttributeInference(RiskMeasure):
             count, fold = len(pair.before), np.empty(0, dtype=np.int64)
         rows = drawn_rows(rng, count, self.sample)
         people = pair.pairing[rows] if kind is _WithGroups else rows
-        points = [*pair.space(keys).coordinates(), *(embedded(tables[0], other, keys)[1] for other in tables[2:])]
-        learner = _Learner(model=self.model, seed=int(rng.integers(2**31)))
-        return kind(tables=tables, points=points, people=people, rows=rows, fold=fold, learner=learner)
+        space = pair.space(keys)
+        original, released = space.side("before"), space.side("after")
+        sides = {_WithGroups: (released, original), _WithOthers: (original, original)}
+        learned, asked = sides.get(kind) or (released, Space.between(tables[0], tables[2], keys).side("after"))
+        return kind(
+            tables=tables,
+            release=Lookup(released, original),
+            control=Lookup(learned, asked),
+            people=people,
+            rows=rows,
+            fold=fold,
+            learner=_Learner(model=self.model, seed=int(rng.integers(2**31))),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,15 +170,16 @@ class _Learner:
     model: str
     seed: int
 
-    def predict(self, points: Floats, values: NDArray[Any], asked: Floats, continuous: bool) -> NDArray[Any]:
-        """Shape (m,); values at the points asked for, learned from other points."""
+    def predict(
+        self, lookup: Lookup, among: Longs, values: NDArray[Any], rows: Longs, continuous: bool
+    ) -> NDArray[Any]:
+        """Shape (m,); values of the rows asked for, learned from some rows of the other table and their values."""
         if self.model == "forest":
-            forest = _forest(continuous, self.seed).fit(points, values)
-            return np.asarray(forest.predict(asked), dtype=np.float64)
-        merged = distinct(points)
+            forest = _forest(continuous, self.seed).fit(lookup.points.coordinates()[among], values)
+            return np.asarray(forest.predict(lookup.asked.coordinates()[rows]), dtype=np.float64)
+        nearest, place = lookup.nearest(among, rows)
         summary = _means if continuous else _modes
-        here = summary(values, merged.of_row, len(merged.points))
-        return np.asarray(here[nearest_point(merged.points, asked)], dtype=np.float64)
+        return np.asarray(summary(values, place, int(place.max()) + 1)[nearest], dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -179,7 +189,8 @@ class _Attack(ABC):
     baseline: ClassVar[str]
 
     tables: list[Records]  # The original, the release and, if there is one, a holdout
-    points: list[Floats]  # Where their records lie in the original's embedding
+    release: Lookup  # People among the released records
+    control: Lookup  # Those whom the baseline is of, among the records that it learns from
     people: Longs  # Shape (m,); positions of those attacked in the original
     rows: Longs  # Shape (m,); and of what was released of them
     fold: Longs  # Shape (n,) or (n',); the fold of each record that is left out in turn
@@ -191,7 +202,7 @@ class _Attack(ABC):
         values = released.values if original.continuous else codes_like(original, released)
         spread = float(original.values.std(ddof=1)) if original.continuous and len(original) > 1 else 0.0
         reach = tolerance * spread
-        guess = self.learner.predict(self.points[1], values, self.points[0][self.people], original.continuous)
+        guess = self.learner.predict(self.release, np.arange(len(values)), values, self.people, original.continuous)
         return self.compare(_right(guess, original.values[self.people], reach), original, values, reach)
 
     @abstractmethod
@@ -202,13 +213,14 @@ class _Attack(ABC):
         be.
         """
 
-    def by_folds(self, points: Floats, values: NDArray[Any], own: Longs, continuous: bool) -> NDArray[Any]:
+    def by_folds(self, values: NDArray[Any], own: Longs, continuous: bool) -> NDArray[Any]:
         """Shape (m,); predictions learned from the folds in which a person's own record is not."""
-        asked, out = self.points[0][self.people], np.empty(len(self.people))
+        out = np.empty(len(self.people))
         for f in np.unique(self.fold):
-            mine, others = self.fold[own] == f, self.fold != f
+            mine, others = self.fold[own] == f, np.flatnonzero(self.fold != f)
             if mine.any():
-                out[mine] = self.learner.predict(points[others], values[others], asked[mine], continuous)
+                asked = self.people[mine]
+                out[mine] = self.learner.predict(self.control, others, values[others], asked, continuous)
         return out
 
 
@@ -216,7 +228,7 @@ class _WithGroups(_Attack):
     baseline = "without their own part in it"
 
     def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
-        guess = self.by_folds(self.points[1], values, self.rows, original.continuous)
+        guess = self.by_folds(values, self.rows, original.continuous)
         return _paired(right, _right(guess, original.values[self.people], reach))
 
 
@@ -224,7 +236,7 @@ class _WithOthers(_Attack):
     baseline = "with the original records of the others"
 
     def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
-        guess = self.by_folds(self.points[0], original.values, self.people, original.continuous)
+        guess = self.by_folds(original.values, self.people, original.continuous)
         return _paired(right, _right(guess, original.values[self.people], reach))
 
 
@@ -233,7 +245,8 @@ class _WithHoldout(_Attack):
 
     def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
         others = self.tables[2][original.name]
-        guess = self.learner.predict(self.points[1], values, self.points[2], original.continuous)
+        everybody = np.arange(len(others))
+        guess = self.learner.predict(self.control, np.arange(len(values)), values, everybody, original.continuous)
         truth = others.values if original.continuous else codes_like(original, others)
         return _independent(right, _right(guess, truth, reach))
 

@@ -164,3 +164,25 @@ def test_progress_and_interrupt():
 
     with pytest.raises(KeyboardInterrupt):
         latent_class_em(codes, [4] * 6, z, tolerance=-1.0, most_steps=100_000, progress=stop)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_same_bytes_with_and_without_the_vector_unit(regression):
+    codes, z = answers(5, 150, [3, 4, 2], 5, missing=0.1)
+    x = np.column_stack([np.ones(150), np.random.default_rng(6).normal(size=(150, 2))]) if regression else None
+    how = {"covariates": x, "floor": 0.1, "most_steps": 25}
+    plain, fast = (latent_class_em(codes, [3, 4, 2], z, simd=simd, **how) for simd in (False, True))
+    assert plain.objective == fast.objective
+    for name in ("prevalence", "coefficient", "log_table", "posterior"):
+        assert getattr(plain, name).tobytes() == getattr(fast, name).tobytes()
+
+
+def test_a_regression_goes_on_where_it_stopped():
+    codes, z = answers(7, 200, [3, 4], 3)
+    x = np.column_stack([np.ones(200), np.random.default_rng(8).normal(size=(200, 2))])
+    how = {"covariates": x, "tolerance": -1.0}
+    whole = latent_class_em(codes, [3, 4], z, most_steps=8, **how)
+    half = latent_class_em(codes, [3, 4], z, most_steps=5, **how)
+    rest = latent_class_em(codes, [3, 4], half.posterior, most_steps=3, coefficient=half.coefficient, **how)
+    np.testing.assert_allclose(rest.coefficient, whole.coefficient, rtol=1e-12)
+    assert rest.objective == pytest.approx(whole.objective, rel=1e-12)

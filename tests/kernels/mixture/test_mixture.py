@@ -217,3 +217,28 @@ def test_progress_and_interrupt():
     with pytest.raises(KeyboardInterrupt):
         mixture_em(x, statistics_of(x, start, 6), tolerance=-1.0, most_steps=100_000, progress=stop)
     assert all(0 <= done <= 1 for done in seen)
+
+
+@pytest.mark.parametrize("dof", [None, 5.0])
+@pytest.mark.parametrize("model", ["EII", "VVI", "EVE", "VVV"])
+def test_same_bytes_with_and_without_the_vector_unit(model, dof):
+    x, start = groups_of(3, 200, 5, 4)
+    x[:10] += 500.0  # posteriors of 0
+    how = {"model": model, "dof": None if dof is None else np.full(4, dof), "floor": 0.05, "most_steps": 30}
+    plain, fast = (mixture_em(x, statistics_of(x, start, 4), simd=simd, **how) for simd in (False, True))
+    assert plain.loglik == fast.loglik
+    for name in ("proportion", "mean", "covariance", "dof"):
+        assert getattr(plain, name).tobytes() == getattr(fast, name).tobytes()
+
+
+@pytest.mark.parametrize("model", ["EII", "EVV", "VVV"])
+def test_five_steps_as_the_naive_twin_where_groups_lie_far_apart(model):
+    """Blocks of records of which a group has none, and a last block that is not full."""
+    rng = np.random.default_rng(1)
+    labels = np.repeat([0, 1, 2], [130, 64, 71]).astype(np.int32)
+    x = rng.normal(size=(265, 3)) + 60.0 * labels[:, None]
+    fit = mixture_em(x, statistics_of(x, labels, 3), model=model, most_steps=5, tolerance=-1.0)
+    loglik, proportion, mean, covariance = naive.em(x, np.eye(3)[labels], model, 5)
+    assert fit.loglik == pytest.approx(loglik, rel=1e-12)
+    np.testing.assert_allclose(fit.mean, mean, rtol=1e-10)
+    np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-8, atol=1e-12)

@@ -4,6 +4,7 @@
 #include <random>
 #include <vector>
 
+#include "mixture/mixture_loops_body.hpp"
 #include "partition/fuzzy_loops_body.hpp"
 #include "search/scans_body.hpp"
 
@@ -73,10 +74,31 @@ static void fuzzy_loops_of(std::mt19937_64& random, std::size_t d, std::size_t p
   print("accumulate", sums);
 }
 
+static void mixture_loops_of(std::mt19937_64& random, std::size_t d, std::size_t groups) {
+  constexpr std::size_t n = mixture::kBlock;
+  const auto x = numbers<double>(random, d * n, -3, 3), mean = numbers<double>(random, d, -1, 1),
+             inverse = numbers<double>(random, d * d, -1, 1);
+  std::vector<double> y(d * n), square(n), top(n), sum(n), first(d), second(d * d);
+  for (const bool diagonal : {true, false}) {
+    mixture::kLoops.distances(x.data(), mean.data(), inverse.data(), d, diagonal, y.data(), square.data());
+    print("mixture distances", square);
+  }
+  auto joint = numbers<double>(random, groups * n, -900, -1);
+  mixture::kLoops.posteriors(joint.data(), groups, top.data(), sum.data());
+  print("top", top), print("sum", sum);
+  mixture::kLoops.scale(joint.data(), groups, square.data());
+  print("joint", joint);
+  mixture::kLoops.accumulate(joint.data(), y.data(), d, first.data(), second.data());
+  print("first", first), print("second", second);
+  const double total = mixture::kLoops.sum(joint.data());
+  print("total of a block", std::vector<double>{total});
+}
+
 int main() {
   std::mt19937_64 random(1);
   for (const std::size_t d : {1, 2, 3, 7, 13}) {
     search_loops(random, d);
     for (const std::size_t padded : {4, 8, 20}) fuzzy_loops_of(random, d, padded);
+    for (const std::size_t groups : {1, 3, 10}) mixture_loops_of(random, d, groups);
   }
 }

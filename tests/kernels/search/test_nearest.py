@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import shoal.kernels.search.nearest as nearest
 from naive import linkage as naive
+from shoal.kernels.arrays import ints
 
 
 @st.composite
@@ -75,6 +76,32 @@ def test_nearest_point_is_the_lowest_of_the_nearest(monkeypatch, pair):
         assert nearest.nearest_point(points, y).tolist() == naive.nearest_point(points, y).tolist()
 
     check()
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60), st.integers(0, 2), st.integers(0, 4))
+def test_nearest_point_among_numbers_and_codes_is_that_of_their_coordinates(seed, n, numbers, coded):
+    rng = np.random.default_rng(seed)
+    corners = [np.eye(m) * rng.integers(1, 3) for m in rng.integers(1, 5, coded)]
+    rows = [
+        nearest.Mixed(
+            numbers=rng.integers(0, 3, (count, numbers)).astype(float),
+            codes=ints(np.array([rng.integers(0, len(c), count) for c in corners]).reshape(coded, count).T),
+        )
+        for count in (n, 40)
+    ]
+    points, y = nearest.distinct_mixed(rows[0])[1], rows[1]
+    tables = tuple(((c[:, None] - c[None]) ** 2).sum(axis=2) for c in corners)
+    weights = np.array([table.max() for table in tables])
+    full = [np.hstack([r.numbers, *(c[codes] for c, codes in zip(corners, r.codes.T))]) for r in (points, y)]
+    assert nearest.nearest_mixed_point(points, y, tables, weights).tolist() == naive.nearest_point(*full).tolist()
+
+
+def test_distinct_rows_of_numbers_and_codes():
+    codes = np.array([[1], [1], [1], [0]], dtype=np.int32)
+    rows = nearest.Mixed(numbers=np.array([[0.0], [2], [-0.0], [0]]), codes=codes)
+    of_row, points = nearest.distinct_mixed(rows)
+    assert of_row[0] == of_row[2] and len(set(of_row.tolist())) == len(points) == 3
+    np.testing.assert_array_equal(points.codes[of_row], rows.codes)
 
 
 def test_an_outlier_costs_no_digits_of_the_others():

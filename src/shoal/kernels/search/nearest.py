@@ -87,6 +87,13 @@ def distinct(x: Floats) -> Distinct:
     return Distinct(points=np.ascontiguousarray(x[first]), of_row=ids, sizes=sizes)
 
 
+def distinct_mixed(rows: Mixed) -> tuple[Longs, Mixed]:
+    """Shape (n,), numbers from 0 of distinct rows (0 equals -0), and these rows."""
+    columns = [*(column + 0.0 for column in rows.numbers.T), *(np.ascontiguousarray(c) for c in rows.codes.T)]
+    ids, sizes = classes.classes(columns, len(rows))
+    return ids, rows.take(classes.first_rows(ids, len(sizes)))
+
+
 def nearest_distance(x: Floats, y: Floats) -> Floats:
     """Shape (m,); distance of each row of `y` (m, d) to the nearest row of `x` (n, d), n >= 1."""
     queries = distinct(y)
@@ -98,6 +105,18 @@ def nearest_point(points: Floats, y: Floats) -> Longs:
     u, queries = len(points), distinct(y)
     each = Distinct(points=points, of_row=np.arange(u), sizes=np.ones(u, dtype=np.int64))
     return _nearest(each, queries.points)[2][queries.of_row]
+
+
+def nearest_mixed_point(points: Mixed, y: Mixed, tables: tuple[Floats, ...], weights: Floats) -> Longs:
+    """As `nearest_point`, for rows of numbers and codes; `tables` and `weights` as for `link_mixed`."""
+    if not tables:
+        return nearest_point(points.numbers, y.numbers)
+    of_row, asked = distinct_mixed(y)
+    ones, known = np.ones(len(points), dtype=np.int64), np.full(len(asked), np.inf)
+    lowest = _native.nearest_mixed(
+        points.numbers, points.codes, ones, asked.numbers, asked.codes, tables, weights, known, TIE, NO_LIMIT
+    )[2]
+    return lowest[of_row]
 
 
 def link(x: Floats, y: Floats, truth: Longs, most: int = NO_LIMIT) -> Floats:

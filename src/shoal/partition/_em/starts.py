@@ -65,28 +65,37 @@ def kmeans(x: Floats, groups: int, rng: Generator) -> Ints:
 
     An emptied class takes the record farthest from its centre.
     """
+    columns = np.ascontiguousarray(x.T)
     centres = x[[int(rng.integers(len(x)))]]
+    gap = _squared_distances(columns, centres)[0]
     for _ in range(groups - 1):
-        gap = _squared_distances(x, centres).min(axis=1)
         total = gap.sum()
         chance = gap / total if total > 0 else np.full(len(x), 1 / len(x))
         centres = np.vstack([centres, x[rng.choice(len(x), p=chance)]])
+        np.minimum(gap, _squared_distances(columns, centres[-1:])[0], out=gap)
     labels = np.full(len(x), -1)
     for _ in range(LLOYD_STEPS):
-        distances = _squared_distances(x, centres)
-        before, labels = labels, distances.argmin(axis=1)
+        distances = _squared_distances(columns, centres)
+        before, labels = labels, distances.argmin(axis=0)
         for g in np.flatnonzero(np.bincount(labels, minlength=groups) == 0):
             crowded = np.bincount(labels, minlength=groups)[labels] > 1
-            labels[np.where(crowded, distances[np.arange(len(x)), labels], -1.0).argmax()] = g
+            labels[np.where(crowded, distances[labels, np.arange(len(x))], -1.0).argmax()] = g
         if (labels == before).all():
             break
         sizes = np.bincount(labels, minlength=groups)
-        centres = np.column_stack([np.bincount(labels, column, groups) for column in x.T]) / sizes[:, None]
+        centres = np.column_stack([np.bincount(labels, column, groups) for column in columns]) / sizes[:, None]
     return labels.astype(np.int32)
 
 
-def _squared_distances(x: Floats, centres: Floats) -> Floats:
-    return np.stack([((x - centre) ** 2).sum(axis=1) for centre in centres], axis=1)
+def _squared_distances(columns: Floats, centres: Floats) -> Floats:
+    """Shape (G, n), for columns of shape (d, n): along the records, since rows are short."""
+    out = np.zeros((len(centres), columns.shape[1]))
+    for square, centre in zip(out, centres):
+        for column, place in zip(columns, centre):
+            gap = column - place
+            gap *= gap
+            square += gap
+    return out
 
 
 def independent_columns(x: Floats) -> list[int]:
