@@ -171,7 +171,7 @@ def plans() -> Iterator[tuple[str, dict[str, Any]]]:
         {"columns": {**dict.fromkeys(COLUMNS, "identifier"), "illness": COLUMNS["illness"]}} | {"steps": [sampled]},
     )
     domain = {"illness": ["f", "g", "h"], "sex": ["f", "m"], "a": [-5.0, -1.0, 0.5, 5.0], "c": [0, 40, 50, 60, 100]}
-    private = {"mask": "private-marginals", "epsilon": 1, "delta": 0.01, "columns": [*domain], "domain": domain}
+    private = {"mask": "private-marginals", "epsilon": 1, "delta": 1e-9, "columns": [*domain], "domain": domain}
     columns = {name: said if name in domain else "identifier" for name, said in COLUMNS.items()}
     yield "mask private-marginals", {"columns": columns, "steps": [private]}
     decimals = {**COLUMNS, "c": {"role": "confidential", "decimals": 3}}
@@ -217,13 +217,19 @@ def judged() -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, {"columns": COLUMNS, "steps": listed, "measures": by, "output": {"format": ending}}
     whole = [{"mask": "remove-identifiers", "columns": ["name"]}]
     whole += [{"partition": "whole", "columns": [name], "replace": "centroid"} for name in ("a", "b", "sex", "illness")]
-    models = [{entry.kind: entry.name, **entry.example, **FILES.get(entry.name, {})} for entry in registered("privacy")]
+    models = [
+        {entry.kind: entry.name, **entry.example, **FILES.get(entry.name, {})}
+        for entry in registered("privacy")
+        if not entry.cls.of_account
+    ]
     required = [model for model in models if "population" not in model]
     yield "privacy models", {"columns": COLUMNS, "steps": whole, "requirements": required}
     recoded = [*whole[:1], {"mask": "generalise", "k": 10, "columns": ["illness"]}]
     required = [model for model in models if "population" in model]
     categories = {**COLUMNS, "a": "confidential", "b": "confidential"}
     yield "models of a population", {"columns": categories, "steps": recoded, "requirements": required}
+    paid = [{entry.kind: entry.name, **entry.example} for entry in registered("privacy") if entry.cls.of_account]
+    yield "models of an account", {**dict(plans())["mask private-marginals"], "requirements": paid}
 
 
 def digests() -> dict[str, str]:
