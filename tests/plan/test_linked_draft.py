@@ -11,7 +11,7 @@ import shoal
 from command_line import runner
 from shoal.desk.init import drafted
 from shoal.plan.linked import LinkedPlan
-from shoal.plan.linked_draft import guess_links
+from shoal.plan.linked_guess import guess_links
 from shoal.table.links import Key
 from shoal.vocabulary.errors import DataError, ParameterError
 
@@ -33,7 +33,7 @@ def hospital() -> dict[str, pl.DataFrame]:
 
 
 def test_a_table_hangs_on_the_lowest_that_it_can() -> None:
-    links = guess_links(hospital())
+    links = guess_links(hospital()).tables
     assert next(iter(links)) == "patients"
     assert {name: guessed.key for name, guessed in links.items()} == {
         "patients": Key(key="patient"),

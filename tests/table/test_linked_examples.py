@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.plan.linked_draft import guess_links
+from shoal.plan.linked_guess import guess_links
 from shoal.table.links import Key
 from shoal.vocabulary.errors import ParameterError
 
@@ -14,7 +14,7 @@ def test_patients_come_again_and_everything_is_in_order() -> None:
     patients, stays, labs = tables.values()
     assert list(tables) == ["patients", "stays", "labs"]
     assert len(patients) == 400 < len(stays) < len(labs)
-    assert {name: guessed.key for name, guessed in guess_links(tables).items()} == {
+    assert {name: guessed.key for name, guessed in guess_links(tables).tables.items()} == {
         "patients": Key(key="patient"),
         "stays": Key(key="stay", parent="patients", link="patient"),
         "labs": Key(parent="stays", link="stay"),

@@ -1,103 +1,21 @@
-"""A drafted plan for linked tables: their keys and links guessed from the cells, and a plan for each table.
+"""A drafted plan for linked tables: their keys and links, as they are guessed, and a plan for each table.
 
-A key is a column of whole numbers or of text with a value of its own in each row. A column links to it if it has the
-same name, or is text of many values, and all of its values are among the key's. Of several tables that it could hang
-on, a table hangs on the lowest. Profiles are made alike, and columns that would give back what that changes, too.
+Profiles are made alike, and columns that would give back what that changes, too.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import polars as pl
 
 from shoal.judges.laws_of_table import laws_in_frame
 from shoal.plan.draft import described_columns, key_text, to_accept
 from shoal.plan.guess import Guess, K, guess
+from shoal.plan.linked_evidence import FEWEST_VALUES
+from shoal.plan.linked_guess import guess_links
 from shoal.table.files.table import Table
 from shoal.table.links import Key, key_columns
-from shoal.vocabulary.errors import DataError, printable, quoted
-
-FEWEST_VALUES = 20
-"""Fewest values of text that make a link of a column of another name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guessed:
-    """A guessed key of a table, and why."""
-
-    key: Key
-    reason: str
-
-
-def guess_links(frames: Mapping[str, pl.DataFrame]) -> dict[str, Guessed]:
-    """The keys and links of some tables, that of persons first, every table after the one above it.
-
-    Raises
-    ------
-    DataError
-        If the tables do not hang together on one.
-    """
-    texts = {name: _candidates(frame) for name, frame in frames.items()}
-    above = {name: list(_above(name, texts)) for name in frames}
-    roots = [name for name, links in above.items() if not links]
-    if len(roots) != 1:
-        raise DataError(
-            f"No links were seen that make all tables hang on one: {quoted(roots or frames)} "
-            f"{'hangs' if len(roots) == 1 else 'hang'} on no other. A table links to another by a column with the name "
-            f"of its key, whose values are all there. Write the plan by hand."
-        )
-    order = sorted(frames, key=lambda name: (_depth(name, above, ()), list(frames).index(name)))
-    parents = {name: max(above[name], key=lambda link: _depth(link[0], above, ())) for name in order if above[name]}
-    return {name: _guessed(name, texts, parents) for name in order}
-
-
-def _guessed(
-    name: str, texts: Mapping[str, Mapping[str, pl.Series]], parents: Mapping[str, tuple[str, str, str]]
-) -> Guessed:
-    lower = [key for parent, _, key in parents.values() if parent == name]
-    own = lower[0] if lower else None
-    parent, link, key = parents.get(name, (None, None, None))
-    reasons = [] if own is None else [f"'{own}' has a value of its own in each row"]
-    if parent is not None:
-        values = texts[name][str(link)]
-        reasons.append(f"all {values.n_unique():,} values of '{link}' are '{key}' of '{parent}'")
-    return Guessed(key=Key(key=own, parent=parent, link=link), reason="; ".join(reasons))
-
-
-def _candidates(frame: pl.DataFrame) -> dict[str, pl.Series]:
-    """The columns of whole numbers or text without missing cells, as text."""
-    named = {series.name: series for series in frame.iter_columns()}
-    return {
-        name: series.cast(pl.String)
-        for name, series in named.items()
-        if (series.dtype.is_integer() or series.dtype == pl.String) and not series.null_count() and len(series)
-    }
-
-
-def _above(name: str, texts: Mapping[str, Mapping[str, pl.Series]]) -> Iterator[tuple[str, str, str]]:
-    """Tables that a table can hang on, each with the column of the link and the key."""
-    for parent, columns in texts.items():
-        for key, keys in columns.items():
-            if parent != name and keys.n_unique() == len(keys):
-                links = [link for link, cells in texts[name].items() if _links(cells, keys, first=parent < name)]
-                if links:
-                    yield parent, next((link for link in links if link == key), links[0]), key
-                    break
-
-
-def _links(cells: pl.Series, keys: pl.Series, *, first: bool) -> bool:
-    """True if a column holds keys of another table. `first`: that table goes first if both hold the same keys."""
-    if cells.name != keys.name and (cells.n_unique() < FEWEST_VALUES or not cells.str.contains(r"\D").all()):
-        return False
-    if not cells.is_in(keys.implode()).all():
-        return False
-    return len(cells) != len(keys) or cells.n_unique() < len(cells) or first
-
-
-def _depth(name: str, above: Mapping[str, list[tuple[str, str, str]]], seen: tuple[str, ...]) -> int:
-    """Number of tables on the longest way up."""
-    upper = [parent for parent, _, _ in above[name] if parent not in seen and parent != name]
-    return 1 + max((_depth(parent, above, (*seen, name)) for parent in upper), default=-1)
+from shoal.vocabulary.errors import printable
 
 
 def linked_plan_text(tables: Mapping[str, Table], files: Mapping[str, str]) -> str:
@@ -108,15 +26,20 @@ def linked_plan_text(tables: Mapping[str, Table], files: Mapping[str, str]) -> s
     files
         Name of the file that each table was read from.
     """
-    links = guess_links({name: table.frame for name, table in tables.items()})
+    hanging = guess_links({name: table.frame for name, table in tables.items()})
+    links = hanging.tables
     keys = {name: guessed.key for name, guessed in links.items()}
-    lines = ["# Guessed from the tables of a folder. Correct links and roles before you trust a release.", "tables:"]
+    lines = ["# Guessed from the tables of a folder. Correct links and roles before you trust a release."]
+    lines += [f"# {printable(sentence)}" for sentence in hanging.left_out.values()]
+    lines.append("tables:")
     for name, guessed in links.items():
         dropped = key_columns(keys, name, tables[name].frame.columns)
         own = replace(tables[name], frame=tables[name].frame.drop(dropped))
         lines += [f"  {key_text(name)}: # {printable(guessed.reason)}", f"    file: {key_text(files[name])}"]
         lines += [f"    {word}: {key_text(value)}" for word, value in _words(guessed.key)]
-        lines += [f"    {line}" for line in _of_table(own, has_parent=guessed.key.parent is not None)]
+        lines += [
+            f"    {line}" for line in _of_table(own, hanging.names[name], has_parent=guessed.key.parent is not None)
+        ]
     k = min(K, len(tables[next(iter(links))].frame))
     return "\n".join(
         [
@@ -136,16 +59,36 @@ def _words(key: Key) -> Iterator[tuple[str, str]]:
             yield word, value
 
 
-def _of_table(table: Table, *, has_parent: bool) -> Iterator[str]:
-    """The plan of one table: its columns and how they are read."""
-    guesses = _without_telling([_alone(guessed) for guessed in guess(table)], table.frame)
+def _of_table(table: Table, names: Mapping[str, str], *, has_parent: bool) -> Iterator[str]:
+    """The plan of one table: its columns and how they are read. `names`: columns that look rows of a table up."""
+    guesses = [_alone(_looking_up(guessed, names.get(guessed.name))) for guessed in guess(table)]
+    guesses = _without_telling(guesses, table.frame)
     yield "columns:"
     yield from described_columns([_kept_missing(guessed, table.frame) for guessed in guesses])
     yield from to_accept(table.frame, guesses)
-    days = [name for name, dtype in table.frame.schema.items() if dtype.is_temporal()]
+    days = [cells.name for cells in table.frame.iter_columns() if cells.dtype.is_temporal() or _days_as_numbers(cells)]
     if has_parent and days:
         order = key_text(days[0])
         yield f"# rows can be put in order; if that is known, add to profiles and to a requirement order: {order}"
+
+
+def _days_as_numbers(cells: pl.Series) -> bool:
+    """True for whole numbers that are all days, as 930105 or 19930105, and too many for that to be chance."""
+    if not cells.dtype.is_integer() or cells.n_unique() < FEWEST_VALUES:
+        return False
+    digits = cells.drop_nulls().cast(pl.String)
+    return any(
+        bool((digits.str.len_bytes() == width).all()) and not digits.str.to_date(form, strict=False).has_nulls()
+        for width, form in ((6, "%y%m%d"), (8, "%Y%m%d"))
+    )
+
+
+def _looking_up(guessed: Guess, table: str | None) -> Guess:
+    """The guess for a column, of which no mean is a value where it looks up rows of a table."""
+    if table is None:
+        return guessed
+    reason = f"{guessed.reason}; a name, for it looks up rows of '{printable(table)}'"
+    return replace(guessed, level="nominal", reason=reason)
 
 
 def _alone(guessed: Guess) -> Guess:
