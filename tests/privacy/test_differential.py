@@ -13,7 +13,8 @@ from scipy.optimize import minimize_scalar
 import shoal
 from shoal.judges.privacy_bought import PrivacyBought
 from shoal.kernels.concentrated import epsilon_of
-from shoal.vocabulary.errors import Refused
+from shoal.mask.private_noise import PrivateNoise
+from shoal.vocabulary.errors import PlanError, Refused
 from shoal.vocabulary.facts import PrivacyLoss
 
 N = 60
@@ -192,3 +193,95 @@ def test_a_release_is_written_proved_and_says_so(tmp_path: Path) -> None:
     assert shown["requirement"] == "differential privacy (epsilon 1, delta 1e-06)"
     assert shown["achieved"] <= 1.0
     assert "at most, but for a probability of 1e-06." in shown["sentence"]
+
+
+# Attacks: the mechanism's answers held fixed, two tables, one public folder
+
+KEPT = {name: {"role": "other", "missing": "refuse"} for name in ("pay", "tax")}
+NOISE = {**LAPLACE, "epsilon": 50, "columns": ["pay", "tax"]}
+ANSWERS = np.round(np.random.default_rng(7).uniform(0, 100, N), 3)
+AS_ANSWERED = pl.DataFrame({"pay": np.arange(N) * 1.0, "tax": ANSWERS})
+NEAR = pl.DataFrame({"pay": np.arange(N) * 1.0, "tax": ANSWERS + 0.0001})
+BOTH_AS_ANSWERED = pl.DataFrame({"pay": ANSWERS, "tax": ANSWERS})
+FAR = pl.DataFrame({"pay": np.full(N, 50.0), "tax": np.arange(N) * 1.0})
+
+
+@pytest.mark.parametrize("accept", [[], ["pay", "tax"]], ids=["nothing accepted", "both accepted"])
+@pytest.mark.parametrize("table", [AS_ANSWERED, NEAR, BOTH_AS_ANSWERED], ids=["one", "near", "both"])
+def test_noise_that_happens_to_be_little_neither_stops_a_release_nor_shows(
+    table: pl.DataFrame, accept: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PrivateNoise, "_noisy", lambda self, variable, *_: (variable.with_values(ANSWERS), {}))
+    plan = {
+        "columns": KEPT,
+        "steps": [NOISE],
+        "requirements": [{"privacy": "differential", "epsilon": 50}],
+        "accept": accept,
+    }
+    folders = []
+    for name, frame in (("first", table), ("second", FAR)):
+        shoal.protect(frame, plan, tmp_path / name, seed=1)
+        folders.append({file.name: file.read_bytes() for file in sorted((tmp_path / name / "release").iterdir())})
+    assert folders[0] == folders[1]
+
+
+TREES: dict[str, Any] = {
+    "sex": {"role": "quasi-identifier", "hierarchy": {"nested": {"any": ["female", "male"]}}},
+    "town": {"role": "other", "hierarchy": {"nested": {"all": ["Bonn", "Cork", "Evora"]}}},
+}
+SAFEPUB = {"mask": "safepub", "epsilon": 2.0, "delta": 1e-3, "levels": {"sex": [0, 0], "town": [0, 0]}}
+
+
+def townspeople(n: int = 400) -> pl.DataFrame:
+    return pl.DataFrame({"sex": ["female", "male"] * (n // 2), "town": ["Bonn", "Cork"] * (n // 2)})
+
+
+def test_units_that_a_later_step_draws_must_be_paid_for() -> None:
+    table = townspeople().with_columns(who=pl.Series(np.arange(400)))
+    sample = {"mask": "sample", "fraction": 0.5}
+    for role in ("person", "household"):
+        columns = {**TREES, "who": {"role": role, "release_key": False}}
+        reached = verdict([SAFEPUB, sample], 2.0, 1e-3, table, columns=columns)
+        assert not reached.holds
+        assert "sample may look at 'who', on which no private step works" in reached.sentence
+        assert verdict([SAFEPUB], 2.0, 1e-3, table, columns=columns).holds
+    assert verdict([SAFEPUB, sample], 2.0, 1e-3, table, columns={**TREES, "who": "identifier"}).holds
+
+
+def test_a_stop_by_the_ledger_must_be_paid_for_where_it_says_who_was_drawn(tmp_path: Path) -> None:
+    table = townspeople().with_columns(who=pl.Series([f"P{i}" for i in range(400)]))
+    plan: dict[str, Any] = {
+        "columns": {**TREES, "who": "identifier"},
+        "steps": [SAFEPUB],
+        "requirements": [{"privacy": "differential", "epsilon": 2.0, "delta": 1e-3}],
+        "ledger": {"key": "who"},
+    }
+    with pytest.raises(Refused, match="the ledger looks at whose records were drawn"):
+        shoal.protect(table, plan, tmp_path / "drawn", seed=1)
+    shared = {"sex": ["female", "male"], "town": ["Bonn", "Cork"]}
+    anew = {"mask": "private-marginals", "epsilon": 2.0, "delta": 1e-3, "domain": shared}
+    columns = {"sex": "quasi-identifier", "town": "other", "who": "identifier"}
+    shoal.protect(table, {**plan, "columns": columns, "steps": [anew]}, tmp_path / "anew", seed=1)
+
+
+def test_the_order_of_a_sampled_table_is_not_kept_and_that_of_new_records_never_was() -> None:
+    with pytest.raises(PlanError, match=r"output: shuffle must be true, for in the order of the table"):
+        verdict([SAFEPUB], 2.0, 1e-3, townspeople(), columns=TREES, output={"shuffle": False})
+    assert verdict([MARGINALS], 1.0, 1e-6, output={"shuffle": False}).holds
+
+
+def test_a_law_of_the_table_stops_no_release_that_is_paid_for(tmp_path: Path) -> None:
+    """A rare record that breaks the law, and is left out: whether the release is stopped would tell of it."""
+    table = townspeople()
+    further = pl.concat([table, pl.DataFrame({"sex": ["male"], "town": ["Bonn"]})])
+    swapped = {"mask": "pram", "diagonal": 0.5, "columns": ["sex"]}
+    plan = {
+        "columns": TREES,
+        "steps": [SAFEPUB, swapped],
+        "requirements": [{"privacy": "differential", "epsilon": 2.0, "delta": 1e-3}],
+    }
+    folders = []
+    for name, frame in (("lawful", table), ("broken", further)):
+        shoal.protect(frame, plan, tmp_path / name, seed=1)
+        folders.append({file.name: file.read_bytes() for file in sorted((tmp_path / name / "release").iterdir())})
+    assert folders[0] == folders[1]

@@ -310,10 +310,10 @@ class MaskStep(Step):
         return replace(change, masked=tuple(columns), facts={**settings_of(self.method), **change.facts})
 
     def trace(self, schema: Schema) -> StepTrace:
-        """A mask depends on its own columns and on those that it names, or possibly on all."""
-        columns = () if self.method.draws_units else self.changes(schema)
-        reads = None if self.method.reads_others else frozenset({*columns, *_read_by_methods((self.method,), schema)})
-        return StepTrace(columns=columns, reads=reads)
+        """A mask depends on its own columns, on those that it names and on units that it draws, or possibly on all."""
+        columns, units = ((), schema.names(*UNITS)) if self.method.draws_units else (self.changes(schema), ())
+        reads = frozenset({*columns, *units, *_read_by_methods((self.method,), schema)})
+        return StepTrace(columns=columns, reads=None if self.method.reads_others else reads)
 
     def as_mapping(self) -> Spec:
         spec = spec_of(self.method)

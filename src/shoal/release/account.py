@@ -23,7 +23,7 @@ from shoal.plan.context import CONTEXTS
 from shoal.plan.publication import public_about, public_rule, public_sections, recorded
 from shoal.privacy.base import PrivacyModel
 from shoal.release import Account, ColumnAccount, SingledOut
-from shoal.release.unchanged import differing, unchanged
+from shoal.release.unchanged import differing, sets_unchanged, unchanged
 from shoal.report.evidence import ColumnBefore, Reached
 from shoal.run.carry_out import Outcome
 from shoal.run.privacy_spent import private_steps
@@ -215,18 +215,6 @@ def alone(released: Records, names: Sequence[str], beside: Sequence[str] = ()) -
     if any(released[name].inexact for name in every):
         return int((np.bincount(released.alike(every)) == 1).sum())
     return released.alone([name for name in every if name not in beside], beside)
-
-
-def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Each unchanged or accepted column, and all of each kind together.
-
-    Parameters
-    ----------
-    columns
-        Columns that the plan leaves alone, columns whose cells turned out the same, and columns that the plan accepts.
-    """
-    singles = dict.fromkeys((name,) for names in columns for name in names)
-    return list(singles | dict.fromkeys(tuple(names) for names in columns if len(names) > 1))
 
 
 def _bought_everywhere(done: Outcome) -> bool:

@@ -20,6 +20,7 @@ from shoal.constraints.verdicts import published
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import RECORD_VERSION, Finding, Verdict, rounded
 from shoal.plan.lines import dump_yaml
+from shoal.release.unchanged import sets_unchanged
 from shoal.release.value import LEAST_SEED, Account, ColumnAccount, Release, SingledOut, WholeRelease
 from shoal.report.evidence import (
     Classes,
@@ -87,6 +88,7 @@ def public_evidence(
     bought = any(True for step in account.steps for _ in losses(step.facts))
     banded = not (bought or account.several_records)
     shown = _jsonable if banded else _without_bands
+    singled = {single.columns: single for single in account.singled_out}
     sentence = IN_BANDS if banded else NOT_AT_ALL if bought else OF_PERSONS
     verdicts = [
         verdict if verdict.requirement == name else published(verdict, name)
@@ -94,11 +96,7 @@ def public_evidence(
     ]
     return _evidence(
         release,
-        singled_out=[
-            single
-            for single in account.singled_out
-            if any(set(single.columns) <= set(public) for public in (account.untouched, account.accepted))
-        ],
+        singled_out=[singled[s] for s in sets_unchanged(account.untouched, account.accepted) if s in singled],
         of_the_original=" ".join([sentence, *_chosen(account)]),
         of_records=[] if bought else release.evidence.public_of_records(),
         requirements=[_public_requirement(verdict, shown) for verdict in verdicts],

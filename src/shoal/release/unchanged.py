@@ -1,6 +1,6 @@
 """Columns of a release whose cells are those of the original, or nearly so."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,18 @@ def nearly_unchanged(original: Records, released: Records, place: Longs, anew: C
     same = {*unchanged(original, released, place), *anew}
     names = (v.name for v in released.variables if v.name in original and v.role not in UNITS and v.name not in same)
     return tuple(name for name in names if tells(original[name].take(place), released[name]))
+
+
+def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Each unchanged or accepted column, and all of each kind together.
+
+    Parameters
+    ----------
+    columns
+        Columns that the plan leaves alone, columns whose cells turned out the same, and columns that the plan accepts.
+    """
+    singles = dict.fromkeys((name,) for names in columns for name in names)
+    return list(singles | dict.fromkeys(tuple(names) for names in columns if len(names) > 1))
 
 
 def tells(before: Variable, after: Variable) -> bool:

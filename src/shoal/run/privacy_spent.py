@@ -126,6 +126,11 @@ def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
                 f"{step.name} makes records that are nobody's, and {plan.steps[1].name} would take them for those of "
                 f"the table. Let it be the only step, and protect its release further by a plan of its own."
             )
+        if not (step.makes_records or plan.output.shuffle):
+            raise PlanError(
+                f"output: shuffle must be true, for in the order of the table a record tells by those beside it which "
+                f"one it is, and {step.name} hides it among those that are alike."
+            )
         if plan.edit_rules.rules:
             raise PlanError(
                 f"{step.name}: whether the records keep the plan's rules is looked at before, and nobody accounts for "
@@ -196,6 +201,8 @@ def _beyond(plan: Plan, private: Sequence[Step]) -> Iterator[str]:
         yield f"'{name}' is released as it is or changed by other steps, and no private step works on it."
     if plan.edit_rules.rules:
         yield "whether the table keeps the plan's rules is looked at, and nobody pays for it. Take the constraints out."
+    if plan.ledger is not None and any(step.method.whole_records and not step.makes_records for step in private):
+        yield "the ledger looks at whose records were drawn, and nobody pays for a stop by it. Take the ledger out."
     for step in plan.steps:
         if step in private or getattr(step.method, "takes_identifiers_out", False):
             continue
