@@ -225,6 +225,16 @@ def test_noise_that_happens_to_be_little_neither_stops_a_release_nor_shows(
     assert folders[0] == folders[1]
 
 
+def test_an_epsilon_that_hides_nothing_does_not_keep_a_release_from_being_stopped() -> None:
+    tens = pl.DataFrame(
+        {"pay": np.arange(N) % 11 * 10.0, "tax": np.arange(N) // 11 % 11 * 10.0, "sex": ["f", "m"] * 30}
+    )
+    kept = {"columns": {**KEPT, "sex": "quasi-identifier"}, "requirements": [{"privacy": "k-anonymity", "k": 5}]}
+    with pytest.raises(Refused, match="'pay' changed, but most of its cells still tell the original ones"):
+        shoal.protect(tens, {**kept, "steps": [{**NOISE, "epsilon": 90}]}, seed=1)
+    assert shoal.protect(tens, {**kept, "steps": [{**NOISE, "epsilon": 9}]}, seed=1).evidence.verdicts[0].holds
+
+
 TREES: dict[str, Any] = {
     "sex": {"role": "quasi-identifier", "hierarchy": {"nested": {"any": ["female", "male"]}}},
     "town": {"role": "other", "hierarchy": {"nested": {"all": ["Bonn", "Cork", "Evora"]}}},

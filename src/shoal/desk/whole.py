@@ -23,7 +23,7 @@ from shoal.release.unchanged import nearly_unchanged, unchanged
 from shoal.run.carry_out import Outcome, carry_out
 from shoal.run.judging import taken_by
 from shoal.run.parts.in_blocks import Runs
-from shoal.run.privacy_spent import noisy_columns, private_steps
+from shoal.run.privacy_spent import columns_not_looked_at, private_steps
 from shoal.table.files.table import Table
 from shoal.table.microdata import Microdata
 from shoal.table.step_result import StepAccount
@@ -131,7 +131,7 @@ def refuse_unanswered(done: Outcome, table: Any, further: tuple[PrivacyModel, ..
     """
     if done.pair.place is None:
         return  # all records are made up, and no cell is a version of one person's
-    original = done.before.without(noisy_columns(done.plan))  # what no epsilon pays for may not stop a release either
+    original = done.before.without(columns_not_looked_at(done.plan))  # what nobody pays for may not stop a release
     tables = original, done.released, done.pair.place
     frame = done.original.frame.to_polars()
     given = replace(table, frame=frame) if isinstance(table, Table) else Table(frame=frame)

@@ -25,6 +25,10 @@ OF_FIXED_HEIGHT = ("intervals", "rounding", "dates", "priority")
 """Forms of hierarchies, of a column's values, whose levels are as many whatever the values."""
 
 
+SAYS_NOTHING = 10.0
+"""An epsilon over it lets the odds of any guess at a cell change by a factor of 22 000."""
+
+
 def private_steps(plan: Plan) -> tuple[Step, ...]:
     """The steps of a plan that spend differential privacy."""
     return tuple(step for step in plan.steps if step.own_cells)
@@ -38,6 +42,17 @@ def makes_records(plan: Plan) -> bool:
 def noisy_columns(plan: Plan) -> set[str]:
     """The columns whose cells get private noise: nothing else may depend on what they were, not even their decimals."""
     return {name for step in private_steps(plan) for name in _columns(plan, step)}
+
+
+def columns_not_looked_at(plan: Plan) -> set[str]:
+    """The columns with private noise whose released cells are not compared with the original: that is not paid for.
+
+    An epsilon over `SAYS_NOTHING` hides no cell. There they are compared all the same, unless the plan requires
+    differential privacy.
+    """
+    required = any(model.of_account for model in plan.requirements)
+    steps = [step for step in private_steps(plan) if required or step.method.epsilon <= SAYS_NOTHING]
+    return {name for step in steps for name in _columns(plan, step)}
 
 
 def check_accounted(plan: Plan, in_rules: Iterable[str]) -> None:
