@@ -36,6 +36,7 @@ class Story:
     def picture(self) -> None:
         self.taken += 1
         self.page.wait_for_timeout(500)
+        self.page.wait_for_selector("text=Trying stronger methods", state="detached")
         self.page.screenshot(path=PICTURES / f"{self.name}-{self.taken}.png")
 
     def go(self, screen: str) -> None:
@@ -55,8 +56,9 @@ class Story:
 
     def tried(self) -> None:
         """Wait until the methods that are offered were tried on some records."""
-        self.page.wait_for_selector("text=Trying each method", state="detached")
-        self.page.evaluate("document.querySelector('.offers').scrollIntoView({block: 'center'})")
+        for trying in ("text=Trying each method", "text='Trying …'"):
+            self.page.wait_for_selector(trying, state="detached")
+        self.page.evaluate("document.querySelector('.adding[open]').scrollIntoView()")
 
     def accept(self) -> None:
         """Run the plan until it is proved, answering for each column by which it stops."""
@@ -80,10 +82,10 @@ class Story:
 
 @contextmanager
 def story(browser: Any, name: str, *arguments: str, folder: Path) -> Iterator[Story]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    own = {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1", "XDG_STATE_HOME": str(folder / "state")}
     process = subprocess.Popen(
         [sys.executable, "-m", "shoal", "studio", "--no-browser", *arguments],
-        stdout=subprocess.PIPE, text=True, cwd=folder, env=environment,
+        stdout=subprocess.PIPE, text=True, cwd=folder, env={**os.environ, **own},
     )  # fmt: skip
     try:
         address = re.findall(r"http://\S+", next(iter(process.stdout or ())))[0]
@@ -130,11 +132,10 @@ def frontier(browser: Any, folder: Path) -> None:
     with story(browser, "frontier", folder=folder) as screen:
         screen.page.click("text=Use the example")
         screen.page.wait_for_selector(".exposure .big")
-        screen.role("other", "discharge", "payer", "los")
+        screen.role("other", "admission", "discharge", "payer", "los", "drugs", "procedures", "charge")
         screen.role("confidential", "diagnosis")
         screen.go("Frontier")
-        screen.page.check("label:has-text('vmdav') >> input >> nth=0")
-        screen.page.click("text=Try them")
+        screen.page.click("text=Try these")
         screen.page.wait_for_selector("svg.frontier")
         screen.page.evaluate("document.querySelector('svg.frontier').scrollIntoView({block: 'center'})")
         screen.picture()
