@@ -178,7 +178,7 @@ def hospital(browser: Any, folder: Path) -> None:
         page.wait_for_timeout(500)
         card.locator("text=What it would change").click()
         card.locator(".changed").first.wait_for()
-        page.evaluate("scrollTo(0, 0)")
+        page.evaluate("document.querySelector('main .card').scrollIntoView()")
         screen.picture()
         screen.run()
         screen.picture()
