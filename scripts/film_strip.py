@@ -36,7 +36,8 @@ class Story:
     def picture(self) -> None:
         self.taken += 1
         self.page.wait_for_timeout(500)
-        self.page.wait_for_selector("text=Trying stronger methods", state="detached")
+        for waiting in ("text=Reading the risk and the loss", "text=Trying stronger methods"):
+            self.page.wait_for_selector(waiting, state="detached")
         self.page.screenshot(path=PICTURES / f"{self.name}-{self.taken}.png")
 
     def go(self, screen: str) -> None:
@@ -71,11 +72,11 @@ class Story:
             self.page.wait_for_timeout(500)
         self.run()
         self.page.wait_for_selector("text=run 2 proved")
-        self.page.wait_for_timeout(500)
+        self.page.wait_for_selector("main .verdict:not(.fails)")
 
     def run(self) -> None:
         self.page.click(".top >> text=Run")
-        self.page.wait_for_selector(".verdict")
+        self.page.wait_for_selector("main .verdict")
         self.page.wait_for_selector("main table.measures")
         self.page.evaluate("scrollTo(0, 0)")
 
