@@ -36,6 +36,8 @@ class Story:
     def picture(self) -> None:
         self.taken += 1
         self.page.wait_for_timeout(500)
+        for waiting in ("text=Reading the risk and the loss", "text=Trying stronger methods"):
+            self.page.wait_for_selector(waiting, state="detached")
         self.page.screenshot(path=PICTURES / f"{self.name}-{self.taken}.png")
 
     def go(self, screen: str) -> None:
@@ -55,8 +57,9 @@ class Story:
 
     def tried(self) -> None:
         """Wait until the methods that are offered were tried on some records."""
-        self.page.wait_for_selector("text=Trying each method", state="detached")
-        self.page.evaluate("document.querySelector('.offers').scrollIntoView({block: 'center'})")
+        for trying in ("text=Trying each method", "text='Trying …'"):
+            self.page.wait_for_selector(trying, state="detached")
+        self.page.evaluate("document.querySelector('.adding[open]').scrollIntoView()")
 
     def accept(self) -> None:
         """Run the plan until it is proved, answering for each column by which it stops."""
@@ -69,21 +72,21 @@ class Story:
             self.page.wait_for_timeout(500)
         self.run()
         self.page.wait_for_selector("text=run 2 proved")
-        self.page.wait_for_timeout(500)
+        self.page.wait_for_selector("main .verdict:not(.fails)")
 
     def run(self) -> None:
         self.page.click(".top >> text=Run")
-        self.page.wait_for_selector(".verdict")
+        self.page.wait_for_selector("main .verdict")
         self.page.wait_for_selector("main table.measures")
         self.page.evaluate("scrollTo(0, 0)")
 
 
 @contextmanager
 def story(browser: Any, name: str, *arguments: str, folder: Path) -> Iterator[Story]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    own = {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1", "XDG_STATE_HOME": str(folder / "state")}
     process = subprocess.Popen(
         [sys.executable, "-m", "shoal", "studio", "--no-browser", *arguments],
-        stdout=subprocess.PIPE, text=True, cwd=folder, env=environment,
+        stdout=subprocess.PIPE, text=True, cwd=folder, env={**os.environ, **own},
     )  # fmt: skip
     try:
         address = re.findall(r"http://\S+", next(iter(process.stdout or ())))[0]
@@ -130,11 +133,10 @@ def frontier(browser: Any, folder: Path) -> None:
     with story(browser, "frontier", folder=folder) as screen:
         screen.page.click("text=Use the example")
         screen.page.wait_for_selector(".exposure .big")
-        screen.role("other", "discharge", "payer", "los")
+        screen.role("other", "admission", "discharge", "payer", "los", "drugs", "procedures", "charge")
         screen.role("confidential", "diagnosis")
         screen.go("Frontier")
-        screen.page.check("label:has-text('vmdav') >> input >> nth=0")
-        screen.page.click("text=Try them")
+        screen.page.click("text=Try these")
         screen.page.wait_for_selector("svg.frontier")
         screen.page.evaluate("document.querySelector('svg.frontier').scrollIntoView({block: 'center'})")
         screen.picture()
@@ -177,7 +179,7 @@ def hospital(browser: Any, folder: Path) -> None:
         page.wait_for_timeout(500)
         card.locator("text=What it would change").click()
         card.locator(".changed").first.wait_for()
-        page.evaluate("scrollTo(0, 0)")
+        page.evaluate("document.querySelector('main .card').scrollIntoView()")
         screen.picture()
         screen.run()
         screen.picture()

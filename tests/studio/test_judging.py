@@ -90,7 +90,7 @@ def test_an_analysis_is_stated_once_and_followed(browser: Any, ran: Running) -> 
         card.locator("text=Follow it").click()
         page.wait_for_selector(".analysis h2:text-is('Mean of income by sex')")
         page.wait_for_selector(".analysis th:text-is('1 male')")
-        assert page.locator(".analysis thead th").all_inner_texts() == ["row", "original", "run 1"]
+        assert page.locator(".analysis thead th").all_inner_texts() == ["sex", "original", "run 1"]
         card.get_by_label("what", exact=True).select_option("model")
         card.get_by_label("column", exact=True).select_option("income")
         card.get_by_label("age", exact=True).check()

@@ -122,8 +122,8 @@ function Bar({ open }) {
       <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo${state.redo && html`<span class="note-of">: ${state.redo}</span>`}</button>
       <button class="strong" aria-disabled=${!can} onClick=${() => can && begin()}>Run</button>
       <button aria-disabled=${!cancels} onClick=${() => cancels && act('cancel')}>Cancel</button></div>
-    <div class="status" role="status">${job ? html`<span>${job.stage}</span><progress max="1" value=${job.fraction} aria-label="done so far"></progress>`
-      : last ? html`<span class=${`badge ${last.released ? 'holds' : 'fails'}`}>${last.released ? '✓ run' : '✗ run'} ${last.number} ${last.released ? 'proved' : 'refused'}${last.current ? '' : ', plan changed since'}</span>`
+    <div class=${`status ${!job && last && !last.current ? 'since' : ''}`} role="status">${job ? html`<span>${job.stage}</span><progress max="1" value=${job.fraction} aria-label="done so far"></progress>`
+      : last ? html`<span class=${`badge ${last.released ? 'holds' : 'fails'}`}>${last.released ? '✓ run' : '✗ run'} ${last.number} ${last.released ? 'proved' : 'refused'}</span>${!last.current && html`<span class="hint">plan changed since</span>`}`
       : html`<span class="hint">not run yet</span>`}</div>`}</header>`;
 }
 
@@ -185,7 +185,7 @@ function Studio() {
   const Screen = SCREENS.find(([name]) => name === screen)?.[2] ?? Columns;
   return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} open=${open} /><${Notices} />
     <${Earlier} key=${state.source} />${ended && html`<${Ended} run=${ended} onLook=${() => open('result')} onClose=${() => offer(null)} />`}
-    ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${GROUPS.map(([group, screens]) => html`<div class="group" role="group" aria-label=${group}><span class="hint" aria-hidden="true">${group}</span>${screens.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} onClick=${() => open(name)}>${title}</button>`)}</div>`)}<button class="plan-button" aria-expanded=${plan} aria-controls="plan" onClick=${() => draw(!plan)}>${plan ? 'Hide the plan' : 'Show the plan'}</button></nav>
+    ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${GROUPS.map(([group, screens]) => html`<div class="group" role="group" aria-label=${group}><span class="hint" aria-hidden="true">${group}</span>${screens.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} data-title=${title} onClick=${() => open(name)}>${title}</button>`)}</div>`)}<button class="plan-button" aria-expanded=${plan} aria-controls="plan" onClick=${() => draw(!plan)}>${plan ? 'Hide the plan' : 'Show the plan'}</button></nav>
       <${StandingBar} screen=${screen} open=${open} />
       <div class=${`work ${plan ? '' : 'without'}`}><main id="screen" tabindex="-1"><${Screen} key=${screen} /></main><${Editor} shown=${plan} /></div>`}`;
 }

@@ -22,7 +22,7 @@ export function Thumb({ of, name, labels = {} }) {
   })}</svg>`;
 }
 
-const W = 640, H = 380, LEFT = 64, BOTTOM = 48;
+const W = 640, H = 390, LEFT = 56, BOTTOM = 48, TOP = 36;
 
 // Risk against loss of every candidate, by number. The same points stand in the table beside it, with buttons.
 export function FrontierChart({ frontier, titles, wide, onTake }) {
@@ -38,21 +38,22 @@ export function FrontierChart({ frontier, titles, wide, onTake }) {
   const drawn = bare ? [...points, bare] : points;
   const [x0, x1] = ends(drawn.map((p) => p.risk)), [y0, y1] = ends(drawn.map((p) => p.utility));
   const x = (v) => LEFT + ((W - LEFT - 16) * (v - x0)) / (x1 - x0);
-  const y = (v) => H - BOTTOM - ((H - BOTTOM - 16) * (v - y0)) / (y1 - y0);
+  const y = (v) => H - BOTTOM - ((H - BOTTOM - TOP) * (v - y0)) / (y1 - y0);
   const on = frontier.pareto.map((name) => points.find((p) => p.name === name)).filter(Boolean);
   const kind = (p) => (p.name === frontier.recommended ? 'recommended' : frontier.pareto.includes(p.name) ? 'best' : p.holds ? 'beaten' : 'refused');
-  const right = (p) => x(p.risk) < W * 0.6; // where there is space for a name
+  const right = (p) => x(p.risk) < W * 0.6; // where there is space for a name, and off the line
+  const rises = on.length > 1 && on.at(-1).utility > on[0].utility === on.at(-1).risk > on[0].risk;
   return html`<svg class="frontier" viewBox=${`0 0 ${W} ${H}`} role="group" aria-label="Risk and loss of every candidate">
-    ${ticks(x0, x1).map((v) => html`<g><line x1=${x(v)} x2=${x(v)} y1="8" y2=${H - BOTTOM} class="grid" /><text x=${x(v)} y=${H - BOTTOM + 18} text-anchor="middle">${number(v)}</text></g>`)}
+    ${ticks(x0, x1).map((v) => html`<g><line x1=${x(v)} x2=${x(v)} y1=${TOP} y2=${H - BOTTOM} class="grid" /><text x=${x(v)} y=${H - BOTTOM + 18} text-anchor="middle">${number(v)}</text></g>`)}
     ${ticks(y0, y1).map((v) => html`<g><line x1=${LEFT} x2=${W - 8} y1=${y(v)} y2=${y(v)} class="grid" /><text x=${LEFT - 8} y=${y(v) + 4} text-anchor="end">${number(v)}</text></g>`)}
-    <text x=${(W + LEFT) / 2} y=${H - 8} text-anchor="middle" class="axis">Risk: ${titles.risk}</text>
-    <text transform=${`translate(14 ${(H - BOTTOM) / 2}) rotate(-90)`} text-anchor="middle" class="axis">${titles.utility}</text>
+    <text x=${W - 8} y=${H - 8} text-anchor="end" class="axis">Risk: ${titles.risk} →</text>
+    <text x="0" y="16" class="axis">↑ ${titles.utility}</text>
     ${bare && html`<g><circle cx=${x(bare.risk)} cy=${y(bare.utility)} r="6" class="landmark" /><text x=${x(bare.risk) - 10} y=${y(bare.utility) + 4} text-anchor="end">unprotected</text></g>`}
     <polyline points=${on.map((p) => `${x(p.risk)},${y(p.utility)}`).join(' ')} class="front" />
     ${points.map((p) => html`<g key=${p.name} class="point" transform=${`translate(${x(p.risk)} ${y(p.utility)})`} onClick=${() => onTake(p.name)}>
       <title>${`${p.name}: risk ${number(p.risk)}, ${titles.utility} ${number(p.utility)}`}</title><circle r="14" class="reach" />
       ${kind(p) === 'refused' ? html`<path d="M-5,-5L5,5M-5,5L5,-5" class="refused" />` : html`<circle r=${kind(p) === 'recommended' ? 11 : 9} class=${kind(p)} />`}
       <text y=${kind(p) === 'refused' ? -8 : 4} text-anchor="middle" class=${`mark-number ${kind(p)}`}>${frontier.numbers[p.name]}</text>
-      ${!wide && on.includes(p) && html`<text x=${right(p) ? 15 : -15} y="-9" text-anchor=${right(p) ? 'start' : 'end'} class="mark-name">${p.name}</text>`}</g>`)}
+      ${!wide && on.includes(p) && html`<text x=${right(p) ? 15 : -15} y=${right(p) === rises ? 19 : -9} text-anchor=${right(p) ? 'start' : 'end'} class="mark-name">${p.name}</text>`}</g>`)}
   </svg>`;
 }

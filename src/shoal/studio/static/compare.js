@@ -13,7 +13,7 @@ export function Compare() {
     <div class="wide" tabindex="0" role="region" aria-label="Runs side by side"><table class="compare"><thead><tr><th scope="col">figure</th>${compared.runs.map((r) => html`<th scope="col">Run ${r.number}<br /><span class="hint">${r.released ? 'proved' : 'refused'}</span><br />
       <button onClick=${() => take(r.number)} aria-label=${`Take the plan of run ${r.number}`}>Take</button></th>`)}</tr></thead>
     <tbody>${compared.rows.map((row) => html`<tr key=${row.title}><th scope="row">${row.title}${row.better && html`<span class="hint"> ${row.better} is better</span>`}</th>
-      ${row.cells.map((cell, i) => html`<td>${cell === null ? html`<span class="hint">${row.lacking}</span>` : number(cell)}${compared.alike && row.best.includes(i) && row.best.length < row.cells.length ? html` <span title="best">★</span>` : ''}</td>`)}</tr>`)}</tbody></table></div>
+      ${row.cells.map((cell, i) => html`<td>${cell === null ? html`<span class="hint">${row.lacking}</span>` : number(cell)}${compared.alike && row.best.includes(i) && row.best.length < row.cells.filter((c) => c !== null).length ? html` <span title="best">★</span>` : ''}</td>`)}</tr>`)}</tbody></table></div>
     <h2 class="later">How the plans differ</h2><p class="hint">From each run to the next.</p>
     ${compared.differences.map((d) => html`<h3>Run ${d.from} to run ${d.to}</h3>${d.lines.length ? html`<pre class="difference" tabindex="0">${d.lines.map((line) => html`<span class=${line[0] === '+' ? 'more' : 'less'}>${`${line}\n`}</span>`)}</pre>` : html`<p class="hint">The same plan.</p>`}`)}`;
 }

@@ -108,7 +108,7 @@ function ColumnChoice({ chosen, all, set, label, none = 'the usual ones' }) {
     if (sent.current === next) sent.current = null;
   };
   const listed = all.filter((c) => c.toLowerCase().includes(words.toLowerCase()));
-  return html`<details class="columns"><summary id=${id} aria-labelledby=${`${label} ${id}`}>${chosen.length ? chosen.join(', ') : none}</summary>
+  return html`<details class="columns"><summary id=${id} aria-labelledby=${`${label} ${id}`}>${!chosen.length ? none : chosen.length > 8 ? `${chosen.length} of ${all.length} chosen` : chosen.join(', ')}</summary>
     ${all.length > 12 && html`<input aria-label="Find columns" placeholder="find" value=${words} onInput=${(e) => look(e.target.value)} />`}
     <div class="checks" role="group" aria-labelledby=${label}>${listed.map((name) => html`<label key=${name}><input type="checkbox" checked=${present.includes(name)} onChange=${(e) => change(name, e.target.checked)} /> ${name}</label>`)}</div></details>`;
 }

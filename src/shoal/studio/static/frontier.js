@@ -20,7 +20,7 @@ export function Frontier() {
     ${frontier && html`<section><h2>What came out</h2><p>${frontier.because}</p>
       <div class="chips" role="group" aria-label="What is drawn"><button aria-pressed=${!wide} onClick=${() => widen(false)}>Close up</button><button aria-pressed=${wide} onClick=${() => widen(true)}>All, and the unprotected table</button></div>
       <${FrontierChart} ...${{ frontier, wide, onTake: take, titles: { risk: words(frontier.axes.risk), utility: words(frontier.axes.utility) } }} />
-      <p class="hint"><span class="key front"></span> on the frontier, filled; the ringed is recommended · <span class="key beaten"></span> beaten by another, hollow · × refused, a requirement does not hold</p>
+      <p class="hint"><span class="key front"></span> on the frontier, the ringed recommended · <span class="key beaten"></span> beaten by another · × refused: a requirement does not hold</p>
       <div class="wide" tabindex="0" role="region" aria-label="Candidates"><table><thead><tr><th scope="col">no.</th><th scope="col">candidate</th><th scope="col">${frontier.axes.risk.title}</th><th scope="col">${frontier.axes.utility.title}</th><th scope="col">verdict</th><th scope="col">plan</th></tr></thead>
       <tbody>${shown.map((p) => html`<tr key=${p.name}><td>${frontier.numbers[p.name]}</td><th scope="row">${p.name}</th><td>${number(p.risk)}</td><td>${number(p.utility)}</td>
         <td>${p.name === frontier.recommended ? html`<strong>recommended</strong>` : frontier.pareto.includes(p.name) ? 'on the frontier' : p.holds ? 'beaten' : html`refused <details class="why"><summary>why</summary><p>${p.reason}</p></details>`}</td>

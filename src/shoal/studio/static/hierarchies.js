@@ -4,7 +4,7 @@ import { Typed, html, number, plural, useAnswer, useId } from './parts.js';
 import { act, ask, putAll, say, useStore } from './state.js';
 
 const WAYS = [
-  ['intervals', 'numbers in intervals', 'widths, each a multiple of the one before', '5, 10, 50'],
+  ['intervals', 'numbers in intervals', 'widths, each a multiple of the last', '5, 10, 50'],
   ['prefix', 'codes by their first signs', 'how many signs are kept', '3, 2, 1'],
   ['order', 'values in their order, some together', 'how many together', '3, 9'],
   ['dates', 'days in months, quarters and years', '', ''],
@@ -103,7 +103,7 @@ function Files({ columns, roles }) {
     take(e.dataTransfer.files);
   };
   return html`<section class=${`card files ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${dropped}><h2>From files</h2>
-    <p>Drop hierarchies as ARX writes them (CSV), all at once, or <label class="file">choose them <input type="file" multiple accept=".csv,.txt" onChange=${(e) => { take(e.target.files); }} /></label>.</p>
+    <p>Drop hierarchies as ARX writes them (CSV), all at once, or <label class="file">choose them<input type="file" multiple accept=".csv,.txt" onChange=${(e) => { take(e.target.files); }} /></label>.</p>
     ${results.length > 0 && html`<div role="status"><ul>${results.map((one) => html`<li key=${one.file}>${one.file}: ${one.column ? html`<strong>${one.column}</strong>, ${plural(one.height, 'level')}${one.lacking ? `; ${plural(one.lacking, 'value')} of the table are not in it` : ''}` : one.reason}</li>`)}</ul></div>`}</section>`;
 }
 

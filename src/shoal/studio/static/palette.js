@@ -87,7 +87,7 @@ export function Palette({ screens, open, run }) {
       choose(matching[at]);
     }
   };
-  return html`<button class="plain" onClick=${() => show(true)} aria-haspopup="dialog">Find <kbd>Ctrl K</kbd></button>
+  return html`<button class="plain" onClick=${() => show(true)} aria-haspopup="dialog"><span>Find</span> <kbd>Ctrl K</kbd></button>
     ${shown && html`<dialog ref=${dialog} class="palette" aria-label="Find anything" onClose=${() => show(false)}><label for=${id}>Screens, columns and their roles, actions</label>
       <input id=${id} role="combobox" aria-expanded="true" aria-autocomplete="list" aria-controls=${`${id}-list`} aria-activedescendant=${matching[at] ? `${id}-${at}` : null} autocomplete="off" placeholder="as in: age conf" value=${text}
         onInput=${(e) => { type(e.target.value); move(0); }} onKeyDown=${keys} />

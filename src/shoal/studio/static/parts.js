@@ -6,8 +6,10 @@ import { ask, say } from './state.js';
 
 export const html = htm.bind(h);
 
+const rounded = (value, digits) => (Number.isInteger(value) ? value : Number(value.toPrecision(digits)));
+
 export const number = (value, digits = 4) =>
-  typeof value !== 'number' ? '–' : Number.isInteger(value) ? value.toLocaleString('en') : String(Number(value.toPrecision(digits)));
+  typeof value !== 'number' ? '–' : Number.isInteger(value) || Math.abs(value) >= 1000 ? rounded(value, digits).toLocaleString('en') : String(rounded(value, digits));
 
 export const percent = (share, digits = 3) => `${Number((100 * share).toPrecision(digits))} %`;
 

@@ -11,7 +11,7 @@ export function useResult(state) {
   const [run, set] = useState(latest);
   useEffect(() => set(latest), [latest]);
   const result = useAnswer(run === null ? null : 'result', { run }, [run, state.source]);
-  return [run, set, result];
+  return [run, set, result && !result.refused && result.number !== run ? null : result]; // none while another is being read
 }
 
 export function Result() {

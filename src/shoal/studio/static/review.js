@@ -34,14 +34,15 @@ function Approving({ review }) {
   const ids = { by: useId('by'), words: useId('words') };
   const named = by.trim() !== '';
   const says = named && words.trim() !== '';
+  const decided = review.approval || review.rejection;
   const comment = async (rejects = false) => says && (await act('comment', { by, text: words, rejects })) && write('');
   return html`<section class="card"><h2>Your review</h2>
     ${review.approval ? html`<p class="verdict holds" role="status"><strong>Approved by ${review.approval.by}</strong><br />${day(review.approval.when)}. Save the file and give it back: whoever publishes needs it.</p>` : review.rejection ? html`<p class="verdict fails" role="status"><strong>Rejected by ${review.rejection.by}</strong><br />${day(review.rejection.when)}. Save the file and give it back with your reason.</p>` : html`<p class="empty">Neither approved nor rejected yet.</p>`}
     ${review.comments.length > 0 && html`<ol class="comments">${review.comments.map((c) => html`<li><strong>${c.by}</strong> <span class="hint">${day(c.when)}</span><p>${c.text}</p></li>`)}</ol>`}
     <div class="field"><label for=${ids.by}>Your name</label><input id=${ids.by} value=${by} autocomplete="name" onInput=${(e) => name(e.target.value)} /></div>
     <div class="field"><label for=${ids.words}>Comment</label><textarea id=${ids.words} rows="3" value=${words} onInput=${(e) => write(e.target.value)}></textarea></div>
-    <div class="buttons"><button aria-disabled=${!says} onClick=${() => comment()}>Add the comment</button><button aria-disabled=${!says} onClick=${() => comment(true)}>Reject, for the reason above</button><button class="strong" aria-disabled=${!named} onClick=${() => named && act('approve', { by })}>Approve this release</button>
-      <button onClick=${() => document_of('reviewed', 0, save)}>Save the file</button><button onClick=${() => act('leave')}>Leave the review</button></div>
+    <div class="buttons"><button aria-disabled=${!says} onClick=${() => comment()}>Add the comment</button><button aria-disabled=${!says} onClick=${() => comment(true)}>Reject, for the reason above</button><button class=${decided ? '' : 'strong'} aria-disabled=${!named} onClick=${() => named && act('approve', { by })}>Approve this release</button>
+      <button class=${decided ? 'strong' : ''} onClick=${() => document_of('reviewed', 0, save)}>Save the file</button><button class="plain" onClick=${() => act('leave')}>Leave the review</button></div>
     <p class="hint">What is approved is named by SHA-256 <code class="hash">${review.sha256}</code>: the released cells and all that is public of them. An approval is a note, not a signature.</p></section>`;
 }
 

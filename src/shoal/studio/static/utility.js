@@ -3,8 +3,8 @@ import { useState } from './vendor/preact-hooks.js';
 import { html, number, percent, useAnswer, useId } from './parts.js';
 import { act, useStore } from './state.js';
 
-const KINDS = { mean: 'the mean of a column, by groups', table: 'a table of two columns', model: 'a column explained by others (linear regression)' };
-const title = (a) => (a.kind === 'mean' ? `Mean of ${a.of}${a.by.length ? ` by ${a.by[0]}` : ''}` : a.kind === 'table' ? `${a.of} by ${a.by[0]}` : `${a.of} explained by ${a.by.join(', ')}`);
+const KINDS = { mean: 'a mean, by groups', table: 'a table of two columns', model: 'a linear regression' };
+const title = (a) => (a.kind === 'mean' ? `Mean of ${a.of}${a.by.length ? ` by ${a.by[0]}` : ''}` : a.kind === 'table' ? `Table of ${a.of} by ${a.by[0]}` : `${a.of} explained by ${a.by.join(', ')}`);
 
 export function Utility() {
   const { state, facts } = useStore();
@@ -22,7 +22,7 @@ function Followed({ asked, drop }) {
   const seen = useAnswer('follow', { asked }, [here.join(), JSON.stringify(state.tree.columns)]);
   const written = (v) => (v === null || v === undefined ? html`<span class="hint">–</span>` : asked.kind === 'table' ? percent(v[0]) : html`${number(v[0])}<span class="hint"> ± ${number(v[1], 2)}</span>`);
   return html`<section class="analysis"><header><h2>${title(asked)}</h2><button onClick=${drop}>Take out<span class="unseen"> ${title(asked)}</span></button></header>
-    ${!seen ? html`<p class="hint">Counting …</p>` : seen.refused ? html`<p class="mistakes">${seen.refused}</p>` : html`<div class="wide" tabindex="0" role="region" aria-label=${title(asked)}><table class="dense"><thead><tr><th scope="col">${asked.kind === 'model' ? 'slope of' : 'row'}</th><th scope="col">original</th>${seen.runs.map((r) => html`<th scope="col">run ${r.run}</th>`)}</tr></thead>
+    ${!seen ? html`<p class="hint">Counting …</p>` : seen.refused ? html`<p class="mistakes">${seen.refused}</p>` : html`<div class="wide" tabindex="0" role="region" aria-label=${title(asked)}><table class="dense"><thead><tr><th scope="col">${{ model: 'slope of', table: 'cell', mean: asked.by[0] ?? 'records' }[asked.kind]}</th><th scope="col">original</th>${seen.runs.map((r) => html`<th scope="col">run ${r.run}</th>`)}</tr></thead>
       <tbody>${seen.rows.map((row, i) => html`<tr key=${row}><th scope="row">${row}</th><td>${written(seen.original[i])}</td>${seen.runs.map((r) => html`<td class=${outside(asked, seen.original[i], r.values[i]) ? 'moved' : ''}>${written(r.values[i])}${outside(asked, seen.original[i], r.values[i]) && html` <span title="outside the interval of the original">!</span>`}</td>`)}</tr>`)}</tbody>
       <tfoot><tr><th scope="row">${asked.kind === 'table' ? 'share of the records in another cell' : 'rows outside the original’s 95 % interval'}</th><td></td>${seen.runs.map((r) => html`<td><strong>${asked.kind === 'table' ? percent(moved(seen.original, r.values)) : number(r.values.filter((v, i) => outside(asked, seen.original[i], v)).length)}</strong></td>`)}</tr></tfoot></table></div>
       ${seen.runs.length === 0 && html`<p class="hint">Runs stand beside the original as soon as one is proved.</p>`}`}</section>`;
