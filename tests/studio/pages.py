@@ -56,13 +56,13 @@ def visit(browser: Any, studio: Running, address: str | None = None, **how: Any)
     page = context.new_page()
     messages: list[str] = []
     asked: set[str] = set()
-    page.on("console", lambda message: messages.append(message.text))
+    page.on("console", lambda message: messages.append(f"{message.text} {message.location['url']}"))
     page.on("pageerror", lambda error: messages.append(str(error)))
     page.on("request", lambda request: asked.add(re.sub(r"^(\w+://[^/]*|blob:).*", r"\1", request.url)))
     page.goto(address or studio.address)
     yield page
     context.close()
-    assert messages == []
+    assert messages == [], messages
     assert asked <= {f"http://127.0.0.1:{studio.port}", "blob:", "data:,"}
 
 

@@ -367,14 +367,16 @@ class Studio(Reviewing):
     async def exposure(self) -> Answer:
         """The exposure of the table through the columns that have the role quasi-identifier in the plan.
 
-        Other questions are answered while a large table is counted; if roles change meanwhile, the new ones count.
+        Other questions are answered while a large table is counted; if roles change meanwhile, the new ones count. That
+        the table was closed is an answer.
         """
-        answer: Answer | None = None
-        while answer is None:
-            answer = await self.question("exposure", levels=self._levels())
-            if answer is None:
-                await asyncio.sleep(PAUSE)
-        return answer
+        while True:
+            try:
+                if (answer := await self.question("exposure", levels=self._levels())) is not None:
+                    return dict(answer)
+            except InputError as closed:
+                return {"refused": str(closed)}
+            await asyncio.sleep(PAUSE)
 
     def _levels(self) -> Answer:
         """The columns that others may know, with their levels."""
