@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from shoal.kernels.elementary import log
 from shoal.table.column_words import meaning, words_in
 
 FEWEST_VALUES = 20
 """Fewest values of text that make a link of a column of another name."""
 
-BY_CHANCE = 1e-6
-"""Values that would all be keys with a smaller probability, if they lay anywhere among these, are no chance."""
+NO_CHANCE = 14.0
+"""Values that would all be keys with a probability under exp(-14), if they lay anywhere among these, are no chance."""
 
 IDS = ("id", "ids", "identifier", "key", "nr", "code", "pk", "oid", "uid", "uuid", "guid")
 """Words for a number by which something is found."""
@@ -163,4 +164,4 @@ def _sparse(cells: pl.Series, key: pl.Series) -> bool:
     if len(numbers) < 2:
         return False
     places = (int(numbers[-1]) - int(numbers[0])) // int(np.gcd.reduce(np.diff(numbers))) + 1
-    return bool((len(numbers) / places) ** cells.n_unique() < BY_CHANCE)
+    return float(log(np.array([places / len(numbers)]))[0]) * cells.n_unique() > NO_CHANCE
