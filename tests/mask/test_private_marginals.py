@@ -186,7 +186,7 @@ def test_numbers_are_drawn_from_their_intervals_and_missing_ones_stay():
     assert 0.2 < missing.mean() < 0.3
     assert (x[~missing] >= 0).all() and (x[~missing] < 8.5).all() and (x[~missing] % 1 != 0).any()
     assert set(np.unique(y)) == set(range(11))  # the last interval holds its end, where 12 counts
-    assert (y[missing] < 5).mean() < 0.02  # none but by noise
+    assert (y[missing] < 5).sum() <= 3  # none but by noise, whose variance is 1 at least
     assert (x[~missing] < 0.75).mean() == pytest.approx(2 / 3, abs=0.05)
 
 
@@ -466,4 +466,4 @@ def test_a_canary_is_seen_no_more_often_than_epsilon_allows_and_seen_where_less_
         return math.log(max(low - 1e-3, 1e-9) / high)
 
     assert bound(1) <= 1
-    assert bound(16) > 0.6
+    assert bound(30) > 1  # up to there variances, which are whole numbers, are too large
