@@ -118,6 +118,23 @@ def running(folder: Path, *more: str, largest: int | None = None, temporary: Pat
             process.wait(LONGEST)
 
 
+@contextmanager
+def planned(folder: Path, file: str, plan: dict[str, Any], *, run: bool = True) -> Iterator[Running]:
+    """A studio with a table and a plan, which was run and proved."""
+    with running(folder, file) as one:
+        one.enter()
+        one.idle()
+        one.act("edit", text=json.dumps(plan))
+        if run:
+            one.act("run")
+            state = one.idle()
+            assert [each["released"] for each in state["runs"]] == [True], (
+                state["notice"],
+                one.ask("result", {"run": 1}),
+            )
+        yield one
+
+
 def children(parent: int) -> list[int]:
     """Processes of the studio that hold the table: below the one that was started, which may only watch.
 

@@ -1,6 +1,5 @@
 """Risk, utility and hierarchies on the page: thresholds dragged, analyses followed, trees edited by hand."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from shoal.table.files.table import Table
 from shoal.table.files.tables import write_table
 from studio.pages import IN_A_BROWSER, another, barriers, browser, go, settled, visit
-from studio.running import Running, running
+from studio.running import Running, planned
 
 __all__ = ["browser"]
 pytestmark = IN_A_BROWSER
@@ -44,13 +43,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     )
     table = Table(frame=frame, value_labels={"sex": {1: "male", 2: "female"}})
     write_table(table, folder / "people.sav")
-    with running(folder, "people.sav") as one:
-        one.enter()
-        one.idle()
-        one.act("edit", text=json.dumps(PLAN))
-        one.act("run")
-        state = one.idle()
-        assert [run["released"] for run in state["runs"]] == [True], (state["notice"], one.ask("result", {"run": 1}))
+    with planned(folder, "people.sav", PLAN) as one:
         yield one
 
 

@@ -1,6 +1,5 @@
 """The map of levels: nodes as the step sees them, one of them taken, and what it would change looked at."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from shoal.studio.lattices import lattice_of
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import InputError
 from studio.pages import IN_A_BROWSER, another, barriers, browser, go, settled, visit
-from studio.running import Running, running
+from studio.running import Running, planned
 from studio.test_standing import PLAN, people
 
 __all__ = ["browser"]
@@ -61,10 +60,7 @@ def test_what_is_no_node_is_refused(around: list[int] | None, step: int) -> None
 def generalised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder: Path = tmp_path_factory.mktemp("lattice")
     people(600).with_columns(pl.lit("x").alias("answer")).write_csv(folder / "people.csv")
-    with running(folder, "people.csv") as one:
-        one.enter()
-        one.idle()
-        one.act("edit", text=json.dumps(PLAN))
+    with planned(folder, "people.csv", PLAN, run=False) as one:
         yield one
 
 

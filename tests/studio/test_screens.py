@@ -1,6 +1,5 @@
 """What the screens show, in a browser: no section is empty where there is data, and no picture hides a loss."""
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ import polars as pl
 import pytest
 
 from studio.pages import IN_A_BROWSER, SCREENS, another, barriers, browser, go, settled, visit
-from studio.running import LONGEST, Running, running
+from studio.running import LONGEST, Running, planned, running
 
 __all__ = ["browser"]
 pytestmark = IN_A_BROWSER
@@ -47,13 +46,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         }
     )
     frame.write_csv(folder / "people.csv")
-    with running(folder, "people.csv") as one:
-        one.enter()
-        one.idle()
-        one.act("edit", text=json.dumps(PLAN))
-        one.act("run")
-        state = one.idle()
-        assert [run["released"] for run in state["runs"]] == [True], (state["notice"], one.ask("result", {"run": 1}))
+    with planned(folder, "people.csv", PLAN) as one:
         yield one
 
 

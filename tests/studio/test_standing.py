@@ -15,7 +15,7 @@ from shoal.studio.session import Run, Session
 from shoal.studio.standing import standing, variants, variants_tried
 from shoal.table.files.table import Table
 from studio.pages import IN_A_BROWSER, another, barriers, browser, go, visit
-from studio.running import Running, running
+from studio.running import Running, planned
 
 __all__ = ["browser"]
 
@@ -129,13 +129,7 @@ def test_groups_are_refined_with_the_settings_of_their_step() -> None:
 def full_domain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder: Path = tmp_path_factory.mktemp("standing")
     people().write_csv(folder / "people.csv")
-    with running(folder, "people.csv") as one:
-        one.enter()
-        one.idle()
-        one.act("edit", text=json.dumps(PLAN))
-        one.act("run")
-        state = one.idle()
-        assert state["runs"][0]["released"], (state["notice"], one.ask("result", {"run": 1}))
+    with planned(folder, "people.csv", PLAN) as one:
         assert one.ask("result", {"run": 1})[1]["decision"]["status"] == "good"
         yield one
 
