@@ -47,7 +47,7 @@ function Open() {
   const take = async (file) => (file.name.endsWith('.json') ? act('review', { text: await file.text(), name: file.name }) : upload(file, how));
   const busy = state.job !== null;
   return html`<main class="opening" id="screen"><h1>Open a table</h1>
-    <p class="lead">A table of people, one row each, that you want to give to others. It stays on this machine: the studio uses no network.</p>
+    <p class="lead">A table of people, with one row or several for each, that you want to give to others. It stays on this machine: the studio uses no network.</p>
     <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>
       <p>Drop a file here, or <label class="file">choose one <input type="file" onChange=${(e) => e.target.files[0] && take(e.target.files[0])} /></label></p>
       <p class="hint">CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along. Or a release that somebody handed to you for review (.json).</p></div>
