@@ -47,8 +47,8 @@ def audit_in_parts(given: Given, plan: Plan, workshop: Workshop) -> Evidence:
         Path(place, "parts").mkdir()
         with source.checked():
             table = left_in_place(source, Schema.model_construct(root=kept), Path(place, "parts"), at_work)
-            refuse_given_away(table, schema, allowance, Path(place))
-            refuse_narrowed(table, schema, described.folder, allowance, Path(place))
+            refuse_given_away(table, schema, allowance, Path(place) / "spill")
+            refuse_narrowed(table, schema, described.folder, allowance, Path(place) / "spill")
             judged = Judged.of(table, schema, described.folder, Path(place), connection, allowance, tell)
             rules = rules_on(table, judged.whole, described.constraints)
             verdicts = judged.judged(required)[0] + rules

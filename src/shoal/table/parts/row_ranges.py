@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -74,8 +75,7 @@ class Chunk:
         shown = "*" if columns is None else ", ".join(map(name_in_sql, columns))
         for rows in self.rows:
             try:
-                with session(ALLOWED, rows.path.parent) as connection:
-                    connection.execute("SET threads = 1")
+                with _reader(rows.path.parent).cursor() as connection:
                     tables.append(connection.sql(f"FROM ({rows.query}) SELECT {shown}").to_arrow_table())
             except Exception as error:
                 if not type(error).__module__.startswith(("duckdb", "_duckdb", "pyarrow")):
@@ -108,6 +108,12 @@ def _ranges(files: Sequence[Path], options: str, cells: Sequence[str], size: int
                 yield tuple(waiting)
                 waiting, missing = [], size
     yield tuple(waiting)
+
+
+@lru_cache(maxsize=4)
+def _reader(folder: Path) -> Any:
+    """A database for the chunks of a folder, which are read one after another."""
+    return session(ALLOWED, folder, threads=1)
 
 
 def looked_at(look: Callable[[pl.DataFrame, int], Seen], chunk: Chunk) -> Seen:

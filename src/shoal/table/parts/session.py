@@ -65,17 +65,27 @@ def enough_memory(name: object) -> Iterator[None]:
         raise
 
 
-def session(memory: int, spill: Path) -> Any:
-    """A connection that keeps to a share of `memory` bytes, spills to a folder and loads no extension by itself."""
+def session(memory: int, spill: Path, *, threads: int | None = None) -> Any:
+    """A connection that keeps to a share of `memory` bytes, spills to a folder and loads no extension by itself.
+
+    All that are open at once with the same settings share one database, since starting one takes as long as reading a
+    hundred thousand cells. Whatever they make must therefore be temporary, which is a connection's own.
+
+    Parameters
+    ----------
+    threads
+        One a processor, if not given.
+    """
+    threads = threads or len(os.sched_getaffinity(0))
     settings = {
         "memory_limit": f"{max(memory // SHARE, LEAST_FOR_DUCKDB)}B",
         "temp_directory": str(spill),
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "preserve_insertion_order": "true",
-        "threads": len(os.sched_getaffinity(0)),
+        "threads": threads,
     }
-    connection = duckdb_module().connect(":memory:", config=settings)
+    connection = duckdb_module().connect(f":memory:{memory} {threads} {spill}", config=settings)
     connection.execute("SET TimeZone = 'UTC'")  # else times with a zone would have the hours of this machine's
     return connection
 
