@@ -15,7 +15,7 @@ studio: $(VENV)/runs
 
 # Files in their own order: by their number of tests, the longest ones, which have few, would come last.
 test: $(VENV)/tests
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # All that tests and checks need.
 set-up: $(VENV)/checks

@@ -1,6 +1,9 @@
 """How much is tried: what every run has time for, or all of it where `SHOAL_TEST_SEED` is set, as each night."""
 
 import os
+from collections.abc import Iterable
+from itertools import cycle, islice, product
+from typing import Any
 
 import pytest
 
@@ -13,3 +16,11 @@ only_by_night = pytest.mark.skipif(not NIGHT, reason="runs each night (SHOAL_TES
 def by_night(always: int, all_of_it: int) -> int:
     """The number of cases, seeds or tables to try."""
     return all_of_it if NIGHT else always
+
+
+def crossed(*factors: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """All combinations of some factors' values; by day as many as the longest has, in which every value comes up."""
+    lists = [list(factor) for factor in factors]
+    if NIGHT:
+        return list(product(*lists))
+    return list(islice(zip(*map(cycle, lists), strict=False), max(map(len, lists))))

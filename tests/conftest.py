@@ -20,13 +20,13 @@ RANDOM_SEED = os.environ.get("SHOAL_TEST_SEED", "")
 
 slow_is_fine = [HealthCheck.too_slow]
 settings.register_profile(
-    "repeated", deadline=None, derandomize=True, max_examples=40, suppress_health_check=slow_is_fine
+    "repeated", deadline=None, derandomize=True, max_examples=15, suppress_health_check=slow_is_fine
 )
 settings.register_profile(
     "random", deadline=None, max_examples=150, suppress_health_check=slow_is_fine, print_blob=True, database=None
 )
 settings.register_profile(
-    "unshrunk", settings.get_profile("repeated"), phases=(Phase.explicit, Phase.generate)
+    "unshrunk", settings.get_profile("repeated"), max_examples=40, phases=(Phase.explicit, Phase.generate)
 )  # for mutants
 settings.load_profile("random" if RANDOM_SEED else "repeated")
 

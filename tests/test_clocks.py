@@ -15,7 +15,7 @@ from shoal.vocabulary.registry import KINDS, registered
 TIMED = {"seconds", "time_limit", "timeout", "deadline"}
 
 METHODS = {
-    "columns": shoal.Refined(start="mdav", k=3, moves=3000, finish="columns"),
+    "columns": shoal.Refined(start="mdav", k=3, moves=1000, finish="columns"),
     "t-closeness": shoal.TClosenessRefined(k=3, t=0.3, moves=3000),
     "l-diversity": shoal.LDiverse(k=3, l=2, moves=3000),
 }
@@ -23,7 +23,7 @@ METHODS = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_groups_are_the_same_whatever_the_clocks_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.random.default_rng(1).lognormal(0, 1, (45, 3))
+    x = np.random.default_rng(1).lognormal(0, 1, (30, 3))
 
     def labels() -> list[int]:
         return METHODS[name].partition(x, confidential=np.round(x[:, 0], 1), seed=1).labels.tolist()
@@ -48,8 +48,8 @@ def test_no_kernel_and_no_solver_is_stopped_by_a_clock(project: Path) -> None:
 
 def test_a_finish_that_is_worse_than_what_annealing_found_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Branch and bound that runs out of its budget may know nothing better than poor groups."""
-    x = np.random.default_rng(2).lognormal(0, 1, (90, 3))
-    method = shoal.Refined(start="mdav", k=3, moves=9000, finish="columns")
+    x = np.random.default_rng(2).lognormal(0, 1, (60, 3))
+    method = shoal.Refined(start="mdav", k=3, moves=4000, finish="columns")
     poor = bounds.groups_of(shoal.MDAV(k=3).partition(x).labels)
     annealed = []
 

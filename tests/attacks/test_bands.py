@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from by_night import by_night
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
@@ -27,7 +28,7 @@ from shoal.table.variable import Variable
 from shoal.vocabulary.facts import FEWEST, Band, ByColumn, Count, Fact, Figure, Nested, OfPlan, OfRelease, Share
 from shoal.vocabulary.registry import registered
 
-TABLES = 250
+TABLES = by_night(100, 250)
 COSTLY = {
     "membership-inference": 12,
     "population-uniques": 2,

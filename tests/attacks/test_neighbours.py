@@ -15,6 +15,7 @@ import pytest
 
 import dropped_decimal
 import shoal
+from by_night import by_night, crossed
 from contract.test_methods import columns_of, made, roles_for
 from shoal.plan import Output, Plan
 from shoal.release.evidence_file import public_evidence
@@ -59,7 +60,7 @@ def single_changes(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
     rng = np.random.default_rng(3)
     for name in table.columns:
         cells = table[name].to_list()
-        for row in rng.choice(len(cells), 3, replace=False).tolist():
+        for row in rng.choice(len(cells), by_night(1, 3), replace=False).tolist():
             other = [*cells]
             other[row] = next(value for value in reversed(cells) if value != cells[row])
             yield table.with_columns(pl.Series(name, other, dtype=table[name].dtype))
@@ -73,7 +74,7 @@ def single_changes(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
 def moved_between(table: pl.DataFrame, name: str) -> Iterator[pl.DataFrame]:
     """Tables in which one record has a little more and another as much less: sums, and means of groups, may stay."""
     rng = np.random.default_rng(5)
-    for _ in range(6):
+    for _ in range(by_night(2, 6)):
         one, other = rng.choice(len(table), 2, replace=False).tolist()
         cells = table[name].to_list()
         cells[one], cells[other] = cells[one] + 1, cells[other] - 1
@@ -186,8 +187,7 @@ HIDDEN: dict[str, tuple[dict[str, Any], pl.DataFrame, list[pl.DataFrame]]] = {
 }
 
 
-@pytest.mark.parametrize("ending", FORMATS)
-@pytest.mark.parametrize("hidden", HIDDEN)
+@pytest.mark.parametrize(("hidden", "ending"), crossed(HIDDEN, FORMATS))
 def test_what_is_hidden_changes_no_file(tmp_path: Path, hidden: str, ending: str) -> None:
     sections, table, neighbours = HIDDEN[hidden]
     plan = {**sections, "measures": MEASURES if ending == "csv" else [], "output": {"format": ending}}

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -59,8 +60,7 @@ ORIGINS: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
 }
 
 
-@pytest.mark.parametrize("origin", ORIGINS)
-@pytest.mark.parametrize("exact", [True, False], ids=["whole", "in parts"])
+@pytest.mark.parametrize(("origin", "exact"), crossed(ORIGINS, [True, False]))
 def test_where_a_table_lies_changes_nothing(tmp_path: Path, exact: bool, origin: str) -> None:
     steps = [*STEPS, MODEL] if exact else STEPS
     plan = {"columns": COLUMNS, "steps": steps, "exact": exact, "output": {"format": "parquet"}}

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 from parts.conftest import released, whole_plan
 from shoal import protect
 from shoal.kernels.draws import keyed_generator
@@ -113,8 +114,7 @@ def in_memory(frame: pl.DataFrame, plan: dict[str, Any]) -> tuple[pl.DataFrame, 
     return table.rebuild(result.records).frame.to_native(), result
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize("strata", [False, True], ids=["one table", "strata"])
+@pytest.mark.parametrize(("name", "strata"), crossed(OPTIONS, [False, True]))
 def test_every_record_loses_what_it_loses_in_memory(tmp_path, name, strata):
     frame, plan = survey(900), plan_with(**OPTIONS[name])
     if strata:

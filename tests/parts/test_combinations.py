@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 from parts.conftest import released, whole_plan
 from shoal import protect
 from shoal.vocabulary.errors import Refused
@@ -42,9 +43,9 @@ def plan_with(**step: object) -> dict:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("loss", ["ncp", "precision", "entropy"])
-@pytest.mark.parametrize("suppression", [0.0, 0.04])
-@pytest.mark.parametrize("strata", [False, True], ids=["one table", "strata"])
+@pytest.mark.parametrize(
+    ("loss", "suppression", "strata"), crossed(["ncp", "precision", "entropy", "ncp"], [0.04, 0.0], [False, True, True])
+)
 def test_it_is_the_recoding_of_the_whole_table(folder_of, tmp_path, loss, suppression, strata):
     frame = categories(3000)
     plan = plan_with(suppression=suppression, loss=loss)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 from parts.conftest import whole_plan
 from shoal import DataError, FileError, Refused
 
@@ -44,8 +45,7 @@ def described(*names: str, role: str = "quasi-identifier") -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("level", [None, "nominal"])
-@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize(("kind", "level"), crossed(CELLS, [None, "nominal"]))
 def test_cells_of_every_type_are_equal_as_in_memory(kind, level, folder_of):
     frame = drawn(kind, ("rowid", "class"))
     columns = described("rowid", "n") | described("class", role="confidential")

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 from parts.conftest import whole_plan
 from shoal import audit, protect
 from shoal.judges.closure import closure
@@ -24,6 +25,7 @@ TREE = {"nested": {"Spain": ["Madrid", "Sevilla"], "France": ["Lyon", "Paris"]}}
 TOWNS = np.array(["Madrid", "Sevilla", "Lyon", "Paris"])
 COUNTRIES = np.array(["Spain", "Spain", "France", "France"])
 MEMORY = 1 << 30
+KINDS = ["town", "country", "other", "record", "home"]
 
 
 def staged(frame: pl.DataFrame, place: Path) -> Stage:
@@ -60,9 +62,10 @@ def tables(kind: str, seed: int, n: int) -> pl.DataFrame:
     return pl.DataFrame({"by": by.get(kind, town), "town": labels})
 
 
-@pytest.mark.parametrize("kind", ["town", "country", "other", "record", "pairs", "home", "stray home"])
-@pytest.mark.parametrize("n", [12, 400])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("kind", "n", "seed"),
+    crossed(["town", "country", "other", "record", "pairs", "home", "stray home"], [12, 400], [1, 2]),
+)
 def test_it_is_refused_where_memory_narrows_down(tmp_path, kind, n, seed):
     frame = tables(kind, seed, n)
     schema = Schema.of(
@@ -74,7 +77,7 @@ def test_it_is_refused_where_memory_narrows_down(tmp_path, kind, n, seed):
     assert refused(refuse_narrowed, *given) == bool(known)
 
 
-@pytest.mark.parametrize("kind", ["town", "country", "other", "record", "home"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_it_is_refused_where_memory_fills_in(tmp_path, kind, seed):
     frame = tables(kind, seed, 400)
@@ -88,9 +91,10 @@ def test_it_is_refused_where_memory_fills_in(tmp_path, kind, seed):
     assert refused(refuse_given_away, *given) == bool(closure(records).filled)
 
 
-@pytest.mark.parametrize("kind", ["town", "country", "other", "record", "home", "birth"])
-@pytest.mark.parametrize("left", [1, 5, 40])
-@pytest.mark.parametrize("odd", [0, 8])
+@pytest.mark.parametrize(
+    ("kind", "left", "odd"),
+    crossed(["town", "country", "other", "record", "home", "birth", "town"], [1, 5, 40], [0, 8]),
+)
 def test_it_is_refused_where_memory_fills_in_by_laws_of_the_original(tmp_path, kind, left, odd):
     """Of a column few cells are left: by themselves they show no law, which a few contradict even in the original."""
     original = tables("town" if kind == "birth" else kind, 1, 400).with_columns(age=pl.int_range(400) % 61 + 20)

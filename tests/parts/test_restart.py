@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from by_night import by_night
 from parts.killed import Killed, killed_before
 from shoal import protect
 from shoal.vocabulary.errors import FileError
@@ -38,7 +39,7 @@ class Stopped(Exception):  # noqa: N818 - it is none of ours
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("after", [1, 4, 9, 20])
+@pytest.mark.parametrize("after", [20, 1, 9, 4][: by_night(2, 4)])
 def test_a_run_goes_on_where_it_was_stopped(table, folder_of, plan, tmp_path, monkeypatch, after):
     source = folder_of(table(3000))
     protect(source, plan, tmp_path / "whole", seed=SEED, workers=1)
@@ -113,7 +114,7 @@ def test_killed_between_operations_on_files_it_goes_on(table, plan, tmp_path):
     with killed_before(float("inf")) as operations:
         protect(source, plan, tmp_path / "whole", seed=SEED, workers=1)
     expected, released = released_bytes(tmp_path / "whole"), operations.index("rename")
-    points = max(int(os.environ.get("SHOAL_KILLS", "4")), 1)
+    points = max(int(os.environ.get("SHOAL_KILLS", by_night(2, 4))), 1)
     for first, count in ((0, released), (released, len(operations) - released)):
         for number in range(first, first + count, max(count // points, 1)):
             with killed_before(number), pytest.raises(Killed):
@@ -133,7 +134,7 @@ def test_killed_at_any_moment_it_leaves_no_release_or_a_proved_one(table, folder
     subprocess.run([*command[:-2], str(tmp_path / "whole"), str(SEED)], check=True, timeout=300)
     usual = time.monotonic() - began
     draw = random.Random(8)
-    kills = int(os.environ.get("SHOAL_KILLS", "4"))
+    kills = int(os.environ.get("SHOAL_KILLS", by_night(2, 4)))
     expected = released_bytes(tmp_path / "whole")
     for _ in range(kills):
         process = subprocess.Popen(command, start_new_session=True)

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from by_night import crossed
 from parts.conftest import released
 from parts.killed import Killed
 from parts.test_engine import Elsewhere
@@ -105,8 +106,7 @@ def counts_in(after: After) -> dict[str, dict[str, int]]:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("stratum", [False, True], ids=["one table", "strata"])
-@pytest.mark.parametrize("p", [0.02, 0.3, 1.0])
+@pytest.mark.parametrize(("p", "stratum"), crossed([0.02, 0.3, 1.0], [False, True]))
 def test_values_are_those_of_the_whole_table_with_the_same_draws(carry, stratum, p):
     frame = table(2_500)
     plan = plan_of(p, region="stratum" if stratum else "other")

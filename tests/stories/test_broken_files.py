@@ -193,13 +193,13 @@ def test_of_one_record_or_none_nothing_is_released(
 
 
 @pytest.mark.slow
-def test_sixteen_thousand_columns_take_a_bounded_time(run: Run, tmp_path: Path) -> None:
+def test_thousands_of_columns_take_a_bounded_time(run: Run, tmp_path: Path) -> None:
     """Reading and drafting are linear in the columns: eight times as many take no more than eleven times as long.
 
     A machine that does other things may take longer once; what is not linear takes longer each time.
     """
-    seconds = {2_000: inf, 16_000: inf}
-    for width in (2_000, 16_000) * by_night(2, 3):
+    seconds = {1_000: inf, 8_000: inf}
+    for width in (1_000, 8_000) * by_night(2, 3):
         path = tmp_path / "t.csv"
         lines = [",".join(f"c{j}" for j in range(width))] + [
             ",".join(str((i * j) % 3) for j in range(width)) for i in range(6)
@@ -210,6 +210,6 @@ def test_sixteen_thousand_columns_take_a_bounded_time(run: Run, tmp_path: Path) 
         seconds[width] = min(seconds[width], time.process_time() - began)
         assert (status, err) == (0, "")
         assert plan.count("role:") == width
-        if seconds[16_000] < 11 * max(seconds[2_000], 0.1):
+        if seconds[8_000] < 11 * max(seconds[1_000], 0.1):
             return
     pytest.fail(f"seconds by columns: {seconds}")

@@ -53,8 +53,9 @@ def worked(studio: Running) -> None:
 def test_work_is_taken_up_with_its_runs_after_the_studio_ended(table: Path) -> None:
     with running(table, "people.csv") as studio:
         worked(studio)
-        saved(table, 1)
+        file = saved(table, 1)
         measured = studio.ask("result", {"run": 1})[1]["measures"]
+    holds_no_cell_and_only_its_owner_can_read_it(file)
     with running(table) as studio:
         studio.enter()
         (work,) = studio.ask("recent")[1]
@@ -73,10 +74,7 @@ def test_work_is_taken_up_with_its_runs_after_the_studio_ended(table: Path) -> N
         assert "# Guessed" in studio.ask("state")[1]["text"]
 
 
-def test_it_holds_no_cell_and_only_its_owner_can_read_it(table: Path) -> None:
-    with running(table, "people.csv") as studio:
-        worked(studio)
-        file = saved(table, 1)
+def holds_no_cell_and_only_its_owner_can_read_it(file: Path) -> None:
     text = file.read_text()
     assert not any(town in text for town in TOWNS)
     assert not set(re.findall(r"\b\d+\b", text)) & {f"{3141592 + 7919 * i}" for i in range(120)}
@@ -110,7 +108,9 @@ def test_opening_a_table_leaves_nothing_and_forgetting_deletes(table: Path) -> N
 def test_what_cannot_be_saved_or_read_is_no_end_of_the_work(table: Path) -> None:
     (table / "state").write_text("a file where the folder would be")
     with running(table, "people.csv") as studio:
-        worked(studio)
+        studio.enter()
+        studio.idle()
+        studio.act("edit", text=json.dumps(PLAN))
         end = time.monotonic() + LONGEST
         while not studio.ask("state")[1]["unsaved"]:
             assert time.monotonic() < end

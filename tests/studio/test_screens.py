@@ -219,8 +219,7 @@ def test_saved_work_is_opened_from_the_page(browser: Any, tmp_path: Path) -> Non
         assert page.locator("text=Take it up").count() == 0
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_a_column_name_of_200_characters_breaks_no_screen(browser: Any, tmp_path: Path, width: int) -> None:
+def test_a_column_name_of_200_characters_breaks_no_screen(browser: Any, tmp_path: Path) -> None:
     frame = pl.DataFrame({"x" * 200: [i % 7 for i in range(210)], "sex": ["f", "m"] * 105})
     frame.write_csv(tmp_path / "long.csv")
     with running(tmp_path, "long.csv") as studio:
@@ -229,10 +228,12 @@ def test_a_column_name_of_200_characters_breaks_no_screen(browser: Any, tmp_path
         studio.act("run")
         studio.idle()
         studio.act("analyses", analyses=[{"kind": "table", "of": "x" * 200, "by": ["sex"]}])
-        with visit(browser, studio, another(studio), viewport={"width": width, "height": 800}) as page:
+        with visit(browser, studio, another(studio)) as page:
             for screen in SCREENS:
                 go(page, screen)
                 page.wait_for_selector("main :not(h1)")
                 settled(page)
-                assert page.evaluate("document.documentElement.scrollWidth") == width, screen
+                for width in (1280, 390):
+                    page.set_viewport_size({"width": width, "height": 800})
+                    assert page.evaluate("document.documentElement.scrollWidth") == width, screen
                 assert barriers(page) == [], screen

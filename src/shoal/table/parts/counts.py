@@ -51,7 +51,7 @@ class CountedTable:
         """A stage, asked in a session."""
         connection = session.cursor()
         types = {name: dtype for name, dtype in stage.schema.items() if name not in OWN}
-        stage.relation(connection).create_view("given")
+        _name(connection, "given", stage.relation(connection).sql_query())
         columns = {name: name_in_sql(name) for name in types}
         floats = [name for name, dtype in types.items() if dtype.is_float()]
         asked = [f"count({column})" for column in columns.values()]
@@ -61,7 +61,7 @@ class CountedTable:
         cells = {n: (f"c{j}", f"s{j}") if signed.get(n) else (f"c{j}",) for j, n in enumerate(types)}
         shown = [f"{column} AS c{j}" for j, column in enumerate(columns.values())]
         shown += [f"signbit({columns[name]}) AS {sign}" for name, (_, *signs) in cells.items() for sign in signs]
-        connection.sql(f"FROM given SELECT {', '.join(shown)}").create_view(TABLE)
+        _name(connection, TABLE, f"FROM given SELECT {', '.join(shown)}")
         return cls(
             connection=connection,
             types=types,
@@ -190,6 +190,11 @@ class CountedClasses:
     def _same(self, other: str, names: Sequence[str]) -> str:
         cells = self.table.agreeing(names)
         return " AND ".join(f"r.{cell} IS NOT DISTINCT FROM {other}.{cell}" for cell in cells) or "TRUE"
+
+
+def _name(connection: Any, name: str, query: str) -> None:
+    """Give a query a name for one connection; a view that is not temporary would be seen by all."""
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
 
 
 def _between(column: str, low: int, high: int) -> str:
