@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from by_night import NIGHT, by_night
 from contract.test_every_source import (
     COLUMNS,
     FURTHER,
@@ -139,7 +140,14 @@ def different() -> Iterator[str]:
             yield name
 
 
-@pytest.mark.parametrize("name", list(different()))
+def tried_now() -> list[str]:
+    """Each method as it is by default, and of its further forms every fourth by day."""
+    names = list(different())
+    further = [name for name in names if name.count(":") > 1 or "," in name]
+    return [name for name in names if name not in further] + further[:: by_night(4, 1)]
+
+
+@pytest.mark.parametrize("name", tried_now())
 def test_every_plan_of_the_registry(name: str, tmp_path: Path) -> None:
     check(PLANS[name], tmp_path, {7: Backwards()})
 
@@ -166,7 +174,7 @@ def chains() -> Iterator[Tried]:
 
 
 def test_chains_of_masks(tmp_path: Path) -> None:
-    for number, tried in zip(range(12), chains()):
+    for number, tried in zip(range(by_night(4, 12)), chains()):
         place = tmp_path / f"{number}"
         (place / NAMED).mkdir(parents=True)
         write_further(place / NAMED)
@@ -188,7 +196,7 @@ DRAWN = (
 def test_neither_files_nor_workers_enter_a_draw(shuffle: bool, tmp_path: Path) -> None:
     tried = one_of(*DRAWN)
     tried.sections["output"] = {"shuffle": shuffle}
-    check(tried, tmp_path, {1: HERE, 2: Processes(workers=2) if shuffle else Backwards(), 7: HERE})
+    check(tried, tmp_path, {1: HERE, 2: Processes(workers=2) if shuffle and NIGHT else Backwards(), 7: HERE})
     released = in_memory(gaps_in(table(), tried.gaps), Plan.of(tried.sections))
     homes = released["home"].drop_nulls()
     assert len(released) < 120 and sorted(set(homes)) == list(range(1, homes.n_unique() + 1))

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import shoal
-from by_night import only_by_night
+from by_night import by_night, only_by_night
 from published.reference import reference
 
 COLUMNS = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
@@ -66,7 +66,15 @@ def classes(released, quasi, confidential):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("k", "most"), [(2, 0.0210), (5, 0.0505), (10, 0.0742), (50, 0.1450)])
+@pytest.mark.parametrize(
+    ("k", "most"),
+    [
+        (2, 0.0210),
+        (5, 0.0505),
+        pytest.param(10, 0.0742, marks=only_by_night),
+        pytest.param(50, 0.1450, marks=only_by_night),
+    ],
+)
 def test_local_recoding_by_default(adult, paths, recoded, k, most):
     """ARX in steps of 1 % loses .0292, .0563, .0788 and .1494; in steps of .1 % .0228, .0513, .0744 and .1439."""
     released = recoded(k)
@@ -77,7 +85,13 @@ def test_local_recoding_by_default(adult, paths, recoded, k, most):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("k", "effort", "most"), [(2, 100, 0.0195), (5, 50, 0.0492), pytest.param(10, 50, 0.0733, marks=only_by_night)]
+    ("k", "effort", "most"),
+    [
+        (2, 20, 0.0201),
+        pytest.param(2, 100, 0.0195, marks=only_by_night),
+        pytest.param(5, 50, 0.0492, marks=only_by_night),
+        pytest.param(10, 50, 0.0733, marks=only_by_night),
+    ],
 )
 def test_local_recoding_at_length(adult, paths, k, effort, most):
     released = generalised(adult, paths, COLUMNS, k=k, recoding="local", effort=effort)
@@ -87,7 +101,13 @@ def test_local_recoding_at_length(adult, paths, k, effort, most):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("k", "limit", "optimum"), [(5, 0.0, 0.6608), (50, 0.0, 0.7150), (2, 1.0, 0.1604), (50, 1.0, 0.3617)]
+    ("k", "limit", "optimum"),
+    [
+        (5, 0.0, 0.6608),
+        pytest.param(50, 0.0, 0.7150, marks=only_by_night),
+        (2, 1.0, 0.1604),
+        pytest.param(50, 1.0, 0.3617, marks=only_by_night),
+    ],
 )
 def test_the_full_domain_optimum_is_that_of_arx(adult, paths, k, limit, optimum):
     released = generalised(adult, paths, COLUMNS, k=k, suppression=limit)
@@ -123,7 +143,9 @@ JOINT = [  # what is required, the lower of ARX's local loss and that of the wal
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "most", "holds"), JOINT, ids=lambda p: str(p.values()) if isinstance(p, dict) else ""
+    ("model", "most", "holds"),
+    [*JOINT[:1], *(pytest.param(*case, marks=only_by_night) for case in JOINT[1:])],
+    ids=lambda p: str(p.values()) if isinstance(p, dict) else "",
 )
 def test_diversity_of_the_occupation(adult, paths, model, most, holds):
     quasi = COLUMNS[:-1]
@@ -137,7 +159,12 @@ def test_diversity_of_the_occupation(adult, paths, model, most, holds):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("t", "distance", "most"),
-    [(0.2, "equal", 0.446), (0.3, "equal", 0.289), (0.2, "hierarchical", 0.320), (0.3, "hierarchical", 0.173)],
+    [
+        (0.3, "hierarchical", 0.173),
+        pytest.param(0.2, "equal", 0.446, marks=only_by_night),
+        pytest.param(0.3, "equal", 0.289, marks=only_by_night),
+        pytest.param(0.2, "hierarchical", 0.320, marks=only_by_night),
+    ],
 )
 def test_t_closeness_of_the_occupation(adult, paths, t, distance, most):
     """Reached with a small part of the usual effort already, which takes five times as long and loses less."""
@@ -162,7 +189,7 @@ USEFUL = [
     pytest.param(2, 0.881, 0.884, marks=only_by_night),
     (5, 0.879, 0.879),
     pytest.param(10, 0.877, 0.877, marks=only_by_night),
-    (50, 0.862, 0.850),
+    pytest.param(50, 0.862, 0.850, marks=only_by_night),
 ]
 
 
@@ -204,13 +231,13 @@ def test_a_model_fitted_to_the_release_predicts_untouched_records(
 
     rich = (adult["salary-class"] == ">50K").to_numpy()
     x = features(recoded(k), paths)
-    reached = defaultdict(list)
-    for fitted, test_records in StratifiedKFold(3, shuffle=True, random_state=0).split(x, rich):
-        for name, model in {
-            "logistic": LogisticRegression(max_iter=1000, C=3),
-            "boosted": HistGradientBoostingClassifier(random_state=0),
-        }.items():
+    models = [
+        (LogisticRegression(max_iter=1000, C=3), logistic),
+        (HistGradientBoostingClassifier(random_state=0), boosted),
+    ]
+    for model, least in models[: by_night(1, 2)]:
+        reached = []
+        for fitted, test_records in StratifiedKFold(3, shuffle=True, random_state=0).split(x, rich):
             chance = model.fit(x[fitted], rich[fitted]).predict_proba(untouched[test_records])[:, 1]
-            reached[name].append(roc_auc_score(rich[test_records], chance))
-    assert np.mean(reached["logistic"]) >= logistic
-    assert np.mean(reached["boosted"]) >= boosted
+            reached.append(roc_auc_score(rich[test_records], chance))
+        assert np.mean(reached) >= least

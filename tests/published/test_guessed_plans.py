@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import shoal
+from by_night import by_night, only_by_night
 from published.reference import reference
 from shoal.plan.draft import plan_text
 from shoal.plan.guess import guess
@@ -15,13 +16,19 @@ from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table, write_table
 
 FILES = (
-    *("census.csv", "eia.csv", "thyroid.csv", "testdata.csv", "francdat.csv", "free1.csv", "tarragona.csv"),
+    *("census.csv", "eia.csv", "thyroid.csv", "testdata.csv", "francdat.csv", "tarragona.csv"),
+    pytest.param("free1.csv", marks=only_by_night),  # 34 columns, any two of which may give a third back
     "eusilcP.csv",  # of the R packages laeken and simPop, exported with a header
 )
 
 
-def check(table: Table, name: str, folder: Path) -> None:
+RECORDS = by_night(1_000, 1_000_000)
+"""Records of a table that are tried, from its first."""
+
+
+def check(whole: Table, name: str, folder: Path) -> None:
     """Nothing that most records are alone with is confidential or other, and what leaves and singles out is named."""
+    table = replace(whole, frame=whole.frame.head(RECORDS))
     for one in guess(table):
         if one.role in ("confidential", "other"):
             assert table.frame[one.name].drop_nulls().is_unique().mean() < 0.5

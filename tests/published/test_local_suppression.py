@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import shoal
+from by_night import by_night, only_by_night
 from published.reference import reference
 from shoal.table.records import Records
 from shoal.table.variable import Variable
@@ -41,15 +42,13 @@ def records_of(frame):
 
 
 def brute_force(records, missing):
-    x = np.column_stack([records[name].values for name in KEYS])
+    x, of_them = np.unique(np.column_stack([records[name].values for name in KEYS]), axis=0, return_counts=True)
     whole = (x >= 0).all(axis=1)
-    least = len(x)
-    for i, row in enumerate(x):
+    least = len(records)
+    for row, is_whole in zip(x, whole):
         same = ((x == row) | (x < 0) | (row < 0)).all(axis=1)
-        if missing == "nothing":
-            same &= whole
-            same[i] = True
-        least = min(least, int(same.sum()))
+        alike = of_them[same & whole].sum() + (not is_whole) if missing == "nothing" else of_them[same].sum()
+        least = min(least, int(alike))
     return least
 
 
@@ -68,7 +67,7 @@ def test_at_most_the_published_number_of_cells(keys, published, k):
     assert not shoal.KAnonymity(k=k + 1, missing="wildcard").check(change.records).holds
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("k", [pytest.param(2, marks=only_by_night), 3, pytest.param(5, marks=only_by_night)])
 def test_importance(keys, published, k):
     """sdcMicro's order of importance as weights, rank 1 (most important) weighing 7 and rank 7 weighing 1."""
     theirs = published[k, 1]
@@ -94,7 +93,7 @@ def test_when_records_with_missing_cells_count_for_no_other(keys, published, k):
 
 @pytest.mark.slow
 def test_the_optimum_is_proved(keys):
-    for k, cells in OPTIMUM.items():
+    for k, cells in list(OPTIMUM.items())[: by_night(1, 2)]:
         change = shoal.Suppress(k=k, search="optimal").apply(
             data := records_of(keys), data.quasi_identifiers, np.random.default_rng(0)
         )
@@ -136,7 +135,8 @@ def test_cells_of_the_published_solution_that_are_not_needed(keys, their_cells):
     def matches(i):
         return ((x == x[i]) | (x < 0) | (x[i] < 0)).all(axis=1)
 
-    have = np.array([matches(i).sum() for i in range(len(x))])
+    first, of_row = np.unique(x, axis=0, return_index=True, return_inverse=True)[1:]
+    have = np.array([matches(i).sum() for i in first])[of_row]
     assert have.min() == 3
     superfluous = 0
     for i, j in their_cells:

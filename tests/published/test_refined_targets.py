@@ -24,13 +24,13 @@ def load(name):
 @pytest.mark.parametrize(
     ("name", "k", "moves", "most"),
     [
-        ("census", 3, 10_000, 4.78),
-        ("census", 5, 5_000, 7.45),
+        pytest.param("census", 3, 10_000, 4.78, marks=only_by_night),
+        pytest.param("census", 5, 5_000, 7.45, marks=only_by_night),
         ("census", 10, 2_500, 11.55),
         ("tarragona", 3, 5_000, 14.75),
-        ("tarragona", 5, 5_000, 20.5),
-        ("tarragona", 10, 5_000, 30.6),
-        ("eia", 3, 1_250, 0.37),
+        pytest.param("tarragona", 5, 5_000, 20.5, marks=only_by_night),
+        pytest.param("tarragona", 10, 5_000, 30.6, marks=only_by_night),
+        pytest.param("eia", 3, 1_250, 0.37, marks=only_by_night),
     ],
 )
 def test_losses_in_percent_after_moves_per_record(name, k, moves, most):
@@ -61,7 +61,7 @@ def test_bounds_by_neighbours(name, k, bound):
     assert 100 * neighbour_bound(x, k) / (x**2).sum() == pytest.approx(bound, abs=5e-4)
 
 
-@pytest.mark.slow
+@only_by_night
 def test_the_bound_by_the_set_partition():
     bound, x = 14.458, load("tarragona")
     start = Refined(start="mdav", k=3, moves=2_000 * len(x)).partition(x, seed=1)

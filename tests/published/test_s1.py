@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
-from by_night import only_by_night
+from by_night import by_night, only_by_night
 from published.reference import reference
 from shoal.kernels.requirement import emd
 from shoal.partition._requirement.requirement import GroupRequirement
@@ -63,6 +63,9 @@ def test_table_3_in_every_cell(confidential):
             assert shoal.TCloseness(t=t).check(released(records, part)).holds
 
 
+SOME_K, SOME_T = list(TABLE_3)[:: by_night(3, 1)], TS[:: by_night(2, 1)]
+"""The cells of tables 1 and 2 that are computed again."""
+
 BETTER_THAN_FORMULA_3 = {(2, 0.13), (2, 0.17), (2, 0.21)}
 """k and t at which Algorithm 2 finds smaller t-close groups than formula (3) asks of Algorithm 3."""
 
@@ -72,7 +75,7 @@ BETTER_THAN_FORMULA_3 = {(2, 0.13), (2, 0.17), (2, 0.21)}
 def test_tables_1_and_2_in_order_and_falling_with_t(confidential):
     """Quasi-identifiers by range, groups merged with the farthest, as the printed figures suggest."""
     records = census(confidential, "range")
-    groups = {(k, t): [] for k in TABLE_3 for t in TS}
+    groups = {(k, t): [] for k in SOME_K for t in SOME_T}
     for (k, t), counts in groups.items():
         for part in (
             shoal.TClosenessMerge(k=k, t=t, partner="farthest").partition(records),
@@ -84,8 +87,8 @@ def test_tables_1_and_2_in_order_and_falling_with_t(confidential):
     for (k, t), (first, second, third) in groups.items():
         assert first <= second
         assert (second <= third) == ((k, t) not in BETTER_THAN_FORMULA_3)
-    for k in TABLE_3:
-        for t, u in zip(TS, TS[1:]):
+    for k in SOME_K:
+        for t, u in zip(SOME_T, SOME_T[1:]):
             assert all(before <= after for before, after in zip(groups[k, t], groups[k, u])), (k, t, u)
 
 
@@ -94,15 +97,16 @@ def test_tables_1_and_2_in_order_and_falling_with_t(confidential):
 def test_table_1_as_the_paper_writes_the_algorithm(confidential):
     """Groups merged with the nearest: Algorithm 1's groups are the largest, and fall with t, in every cell."""
     records = census(confidential, "range")
-    for k in TABLE_3:
-        merged = [shoal.TClosenessMerge(k=k, t=t).partition(records).n_groups for t in TS]
+    for k in SOME_K:
+        merged = [shoal.TClosenessMerge(k=k, t=t).partition(records).n_groups for t in SOME_T]
         assert merged == sorted(merged)
-        assert all(count <= shoal.KAnonymityFirst(k=k, t=t).partition(records).n_groups for t, count in zip(TS, merged))
+        first = [shoal.KAnonymityFirst(k=k, t=t).partition(records).n_groups for t in SOME_T]
+        assert all(count <= least for count, least in zip(merged, first))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("confidential", "t"), [pytest.param(*case, marks=[only_by_night] * (case == ("FEDTAX", 0.05))) for case in REFINED]
+    ("confidential", "t"), [pytest.param(*case, marks=[only_by_night] * (case != ("FICA", 0.17))) for case in REFINED]
 )
 def test_refinement_reaches_its_figures(confidential, t):
     records = census(confidential)
@@ -117,14 +121,18 @@ def test_refinement_reaches_its_figures(confidential, t):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "confidential"), [("census", ["FICA", "FEDTAX"]), ("tarragona", ["FIXED.ASSETS", "CURRENT.ASSETS"])]
+    ("name", "confidential"),
+    [
+        ("census", ["FICA", "FEDTAX"]),
+        pytest.param("tarragona", ["FIXED.ASSETS", "CURRENT.ASSETS"], marks=only_by_night),
+    ],
 )
 def test_two_confidential_columns_leave_room_too(name, confidential):
     """All other columns quasi-identifiers, t = .05: at least 8 percent below Algorithm 3."""
     records = as_records(pl.read_csv(reference(f"{name}.csv")), confidential)
     x = records.matrix()
     first = shoal.TClosenessFirst(k=2, t=0.05).partition(records)
-    part = shoal.TClosenessRefined(k=2, t=0.05, moves=1_000_000).partition(records, seed=1)
+    part = shoal.TClosenessRefined(k=2, t=0.05, moves=by_night(500_000, 1_000_000)).partition(records, seed=1)
     assert part.information_loss(x) < 0.92 * first.information_loss(x)
     assert part.details["t"] <= 0.05 and part.k >= 2
 

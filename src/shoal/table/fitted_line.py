@@ -40,17 +40,23 @@ def fitted_line(x: Floats, y: Floats, half: float) -> tuple[float, float] | None
         count = int(near.sum())
         if 2 * count < len(x):
             return None
-        mean_x, mean_y = math.fsum(x[near]) / count, math.fsum(y[near]) / count
-        square = math.fsum((x[near] - mean_x) ** 2)
+        near_x, near_y = x[near], y[near]
+        mean_x, mean_y = _sum(near_x) / count, _sum(near_y) / count
+        square = _sum((near_x - mean_x) ** 2)
         if not square:
             return None
-        slope = math.fsum((x[near] - mean_x) * (y[near] - mean_y)) / square
+        slope = _sum((near_x - mean_x) * (near_y - mean_y)) / square
         offset = mean_y - slope * mean_x
     if not slope:
         return None
     lines = [(candidate, *_offset(y - candidate * x, half)) for candidate in _round_slopes(slope)]
     best = max(lines, key=lambda line: line[2])
     return best[0], best[1]
+
+
+def _sum(x: Floats) -> float:
+    """The sum, rounded once."""
+    return math.fsum(x.tolist())
 
 
 def _round_slopes(slope: float) -> list[float]:
