@@ -29,7 +29,8 @@ from shoal.release.linked import (
     publish_linked,
 )
 from shoal.release.value import WholeRelease
-from shoal.run.linked import LinkedOutcome, carry_out_linked, in_table, links_of, with_persons
+from shoal.run.linked import LinkedOutcome, in_table, links_of, with_persons
+from shoal.run.over_copies import Together, carried_out, judged_together
 from shoal.table.files.table import Table
 from shoal.table.links import Links
 from shoal.table.parts.session import allowance
@@ -37,6 +38,8 @@ from shoal.vocabulary.errors import DataError, quoted
 from shoal.vocabulary.progress import OnProgress, shown
 
 WHOLE = ("The tables of a plan are held whole.",)
+
+ALONE = Together()
 
 
 def protect_linked(
@@ -65,10 +68,12 @@ def protect_linked(
     allowed = allowance(memory)
     read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
     with shown(stage) as tell:
-        done = carry_out_linked(read, plan, seed, tell)
+        done, *further = copies = carried_out(read, plan, seed, tell)
         hold = all(over.verdict.holds for over in done.over_tables)  # or it is refused, whatever came before
         pending = keeping.pending(done, read[plan.root]) if keeping is not None and hold else None
-        release = _proved(done, read, {name: table.origin for name, table in given.items()}, pending)
+        origins = {name: table.origin for name, table in given.items()}
+        release = _proved(done, read, origins, pending, judged_together(copies))
+        release = _with_further(release, [_proved(copy, read, origins, None) for copy in further])
     if out is not None:
         labels = {name: table for name, table in read.items() if isinstance(table, Table)}
         publish_linked(release, out, overwrite=overwrite, labels=labels, unproved=unproved)
@@ -90,13 +95,29 @@ def given_tables(
     return {name: Given.of(file, reading, judged=judged) for name, file in files.items()}
 
 
+def _with_further(first: LinkedRelease, further: Sequence[LinkedRelease]) -> LinkedRelease:
+    """A release with its further copies."""
+    if not further:
+        return first
+    tables = {
+        name: replace(own, further=tuple(copy.tables[name] for copy in further)) for name, own in first.tables.items()
+    }
+    record = {**first.record, "seeds of further copies": [copy.account.seed for copy in further]}
+    return replace(first, tables=tables, further=tuple(further), record=record)
+
+
 def _proved(
-    done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]], pending: Pending | None
+    done: LinkedOutcome,
+    read: Mapping[str, Any],
+    origins: Mapping[str, Mapping[str, Any]],
+    pending: Pending | None,
+    together: Together = ALONE,
 ) -> LinkedRelease:
     """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
     over = [over.verdict for over in done.over_tables]
     over += () if pending is None else pending.verdicts
-    shared = (*over, *done.bounded, *done.over_rows(), linked_verdict(done.links, done.plan))
+    rows = (*done.over_rows(), linked_verdict(done.links, done.plan))
+    shared = (*over, *done.bounded, *together.verdicts, *rows)
     own = {name: tuple(outcome.verdicts()) for name, outcome in done.tables.items()}
     verdicts = (*shared, *(of_table(name, verdict) for name, some in own.items() for verdict in some))
     if not all(verdict.holds for verdict in verdicts):
@@ -120,7 +141,8 @@ def _proved(
         )
         releases[name] = replace(release, account=account)
     cautions = tuple(_cautions(done.plan, {name: outcome.pair for name, outcome in done.tables.items()}))
-    evidence = Evidence(verdicts=verdicts, findings=tuple(done.findings()), of_records=cautions)
+    findings = (*done.findings(), *together.findings)
+    evidence = Evidence(verdicts=verdicts, findings=findings, of_records=cautions)
     return replace(_together(done, releases, evidence, rules), pending=pending)
 
 

@@ -30,7 +30,7 @@ from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.linked_keys import OF_KEYS, OF_TABLE, person_column, read_keys
 from shoal.plan.linked_ledger import ledger_section, read_ledger
 from shoal.plan.linked_rules import read_rules
-from shoal.plan.linked_sections import mistaken_settings, read_over_tables
+from shoal.plan.linked_sections import copies_of, mistaken_settings, read_over_tables
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
 from shoal.plan.sections import EditRules, LedgerRules, Output
@@ -97,6 +97,8 @@ class LinkedPlan:
         Release the keys, numbered anew by chance among the released rows (true), or no key at all (false).
     ledger
         The ledger of all releases, by the key of persons; None without one.
+    copies
+        Number of times that all tables are made, each time with other random numbers; each table's own plan has one.
     folder
         Folder in which files that the plan names are looked up.
     """
@@ -113,6 +115,7 @@ class LinkedPlan:
     suppress_persons: float = 0.0
     release_keys: bool = True
     ledger: LedgerRules | None = None
+    copies: int = 1
     context: ContextName | None = None
     folder: Path = field(default_factory=Path)
 
@@ -176,6 +179,8 @@ class LinkedPlan:
             "ledger": ledger_section(self.ledger, public=public),
             **{name: root[name] for name in FOR_ALL if name in root},
         }
+        if self.copies > 1:
+            sections["output"] = {**root.get("output", {}), "copies": self.copies}
         unsaid: Spec = {
             "synthesis": None,
             "steps": [],
@@ -254,6 +259,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         suppress_persons=float(sections.get("suppress_persons") or 0.0),
         release_keys=released,
         ledger=ledger,
+        copies=copies_of(sections.get("output")),
         context=sections.get("for"),
         folder=folder,
     )
@@ -297,8 +303,12 @@ def _table(
         content["steps"] = [*first, *(content.get("steps") or ())]
     for section in FOR_ALL:
         if section in sections and section not in without:
-            content[section] = sections[section]
+            content[section] = _without_copies(sections[section]) if section == "output" else sections[section]
     return read_sections(content, f"{source}, table '{name}'", folder)
+
+
+def _without_copies(output: Any) -> Any:
+    return {key: value for key, value in output.items() if key != "copies"} if isinstance(output, Mapping) else output
 
 
 def _check_shifts(tables: Mapping[str, Plan]) -> None:

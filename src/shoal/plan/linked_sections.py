@@ -20,6 +20,8 @@ from shoal.vocabulary.registry import registered
 KINDS = ("risk", "utility")
 """Kinds of measures."""
 
+MOST_COPIES = 1000
+
 
 @dataclass(frozen=True, kw_only=True)
 class OverTables:
@@ -49,12 +51,11 @@ def read_over_tables(sections: Mapping[str, Any], *, made_up: bool) -> OverTable
 def mistaken_settings(sections: Mapping[str, Any]) -> Iterator[Mistake]:
     """Mistakes of single values, and of sections that do not go together."""
     share, released, output = (sections.get(name) for name in ("suppress_persons", "release_keys", "output"))
+    yield from _copies(output, made_up=sections.get("synthesis") is not None)
     if share is not None and (isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1):
         yield ("suppress_persons",), f"suppress_persons must be a share of the persons, from 0 to 1; got {share!r}."
     if not isinstance(released, (bool, type(None))):
         yield ("release_keys",), f"release_keys must be true or false; got {released!r}."
-    if isinstance(output, Mapping) and output.get("copies", 1) != 1:
-        yield ("output", "copies"), "output: copies must be 1 for several tables. Run the plan again with another seed."
     if isinstance(output, Mapping) and output.get("shuffle") is False and released is False:
         yield (
             ("output", "shuffle"),
@@ -64,6 +65,24 @@ def mistaken_settings(sections: Mapping[str, Any]) -> Iterator[Mistake]:
         yield ("suppress_persons",), "suppress_persons is for persons who are released; none is. Leave it out."
     if sections.get("synthesis") is not None and sections.get("steps"):
         yield ("steps",), "steps over all tables make persons alike who are released; none is. Leave them out."
+
+
+def _copies(output: Any, *, made_up: bool) -> Iterator[Mistake]:
+    """The mistake of asking for copies of rows that are people's own, or of no number of copies."""
+    copies, place = copies_of(output), ("output", "copies")
+    if isinstance(copies, bool) or not isinstance(copies, int) or not 1 <= copies <= MOST_COPIES:
+        yield place, f"output: copies must be a whole number from 1 to {MOST_COPIES:,}; got {copies!r}."
+    elif copies > 1 and not made_up:
+        yield (
+            place,
+            "output: copies must be 1 where people's rows are released, for what copies share joins them into more "
+            "than each is proved for. To release several, make persons up, as in synthesis: {replace: cart}.",
+        )
+
+
+def copies_of(output: Any) -> Any:
+    """The number of copies that the section `output` of a plan asks for, as it is written."""
+    return output.get("copies", 1) if isinstance(output, Mapping) else 1
 
 
 def measures_over_tables() -> list[str]:

@@ -7,7 +7,7 @@ files that its record names are ever replaced.
 
 import json
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -185,32 +185,34 @@ def _from_there(plan: Plan, folder: Path) -> str:
 
 
 def write_public(
-    release: WholeRelease, folder: Path, labels: Table | None, approved: Approved | None, data: str = "data"
-) -> tuple[Table, TablePair]:
-    """Write the public folder of a release that holds its table, and prove the release on its file.
+    release: WholeRelease, folder: Path, labels: Table | None, approved: Approved | None, data: Sequence[str] = ()
+) -> list[tuple[Table, TablePair]]:
+    """Write the public folder of a release that holds its table, and prove the release on its files.
 
     Parameters
     ----------
     data
-        Path of the data file from the folder, or from the root, without its ending.
+        Paths of the data files of all copies from the folder above, without their endings; `data`, or `data-1` and so
+        on, in the folder itself by default.
 
     Returns
     -------
-    The table as read back, and the pair on which it was proved; of several copies the last.
+    Of each copy the table as read back, and the pair on which it was proved.
     """
+    root = folder.parent if data else folder
+    data = data or [f"data-{number + 1}" if release.further else "data" for number in range(len(release.copies))]
     coded = _codings(release, labels)
     measures = _measures(release, labels, coded)
     table = replace(in_codes(_labelled(release, labels), coded), measures=measures)
-    written = {}
-    for number, copy in enumerate(release.copies, 1):
-        path = folder / (f"{data}-{number}" if release.further else data)
-        path = path.with_suffix(f".{release.output.format}")
+    written, proved = {}, []
+    for name, copy in zip(data, release.copies, strict=True):
+        path = root / f"{name}.{release.output.format}"
         labelled = _labelled(copy, labels)
         write_table(
             replace(in_codes(labelled, coded), measures=measures), path, guard_formulas=release.output.guard_formulas
         )
-        proved = _prove_file(copy, labelled.frame, path, coded)
-        written[path.name] = sha256_of(path)
+        proved.append(_prove_file(copy, labelled.frame, path, coded))
+        written[path.relative_to(root).as_posix()] = sha256_of(path)
     write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame), RECORD_VERSION))
     content = public_evidence(release, files=written, labels=table.value_labels, titles=table.labels)
     if approved is not None:

@@ -85,6 +85,30 @@ def _matches(measure: Measure, released: Joined, original: Joined | None, rng: n
     return replace(finding, title=of_persons, sentence=sentence, facts={})
 
 
+def in_any_copy(measure: Measure, copies: Sequence[Joined], original: Joined) -> Finding:
+    """A measure of exact matches, taken on several copies together: a person whom any gives back counts, and once."""
+    given, x = np.zeros(original.people, dtype=bool), np.zeros(0, dtype=np.int64)
+    for released in copies:
+        x, y = common_profiles(original, released, measure.roles)
+        risk = measure.finding_on(TablePair.of(_persons(x), _persons(y)), np.random.default_rng(0)).record_risk
+        given |= False if risk is None else np.isin(x, y[np.asarray(risk) > 0])
+    nobody = x.max(initial=-1) + 1
+    together = TablePair.of(_persons(x), _persons(np.append(x[given], nobody)))
+    finding = measure.finding_on(together, np.random.default_rng(0))
+    count = int(given.sum())
+    return replace(
+        finding,
+        title=f"{measure.title}, of persons, in any copy, over {quoted(original.links.keys)}",
+        sentence=f"{plural(count, 'person')} whom nobody else resembles {'is' if count == 1 else 'are'} given back by "
+        f"one copy or several.",
+        facts={},
+        record_risk=None,
+        by_record={},
+        clipped=None,
+        influence=None,
+    )
+
+
 def _persons(profiles: Longs) -> Records:
     """A record for each person, with the number of its profile."""
     categories = tuple(range(int(profiles.max(initial=-1)) + 1))
