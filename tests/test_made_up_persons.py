@@ -410,7 +410,9 @@ def refusals() -> Iterator[tuple[dict[str, Any], str]]:
         "hides what is made up anyway",
     )
     yield {**with_stays(columns={"admission": "identifier"}), "constraints": []}, "no column is left that could be made"
-    yield changed(requirements=[{"risk": "prosecutor", "at most": 0.1}]), "is measured table by table"
+    yield changed(requirements=[{"risk": "suda2", "at most": 0.1}]), "is measured table by table"
+    yield changed(requirements=[{"risk": "prosecutor", "at most": 0.1}]), "prosecutor counts persons or records that"
+    yield changed(measures=[{"risk": "marketer"}]), "marketer counts persons or records that are alike"
     yield changed(requirements=[{"risk": "replicated-uniques", "columns": ["sex"], "at most": 0.1}]), "takes no columns"
 
 

@@ -29,7 +29,7 @@ from shoal.release.linked import (
     publish_linked,
 )
 from shoal.release.value import WholeRelease
-from shoal.run.linked import LinkedOutcome, in_table, links_of, with_persons
+from shoal.run.linked import LinkedOutcome, carry_out_linked, in_table, links_of, with_persons
 from shoal.run.over_copies import Together, carried_out, judged_together
 from shoal.table.files.table import Table
 from shoal.table.links import Links
@@ -53,6 +53,7 @@ def protect_linked(
     unproved: bool = False,
     stage: OnProgress | None = None,
     reading: Mapping[str, Any] | None = None,
+    frontier: Mapping[str, Any] | None = None,
     ledger: str | Path | None = None,
     after: Sequence[str | Path] = (),
 ) -> LinkedRelease:
@@ -76,8 +77,27 @@ def protect_linked(
         release = _with_further(release, [_proved(copy, read, origins, None) for copy in further])
     if out is not None:
         labels = {name: table for name, table in read.items() if isinstance(table, Table)}
-        publish_linked(release, out, overwrite=overwrite, labels=labels, unproved=unproved)
+        publish_linked(release, out, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)
     return release
+
+
+def assess_linked(
+    tables: Any, plan: LinkedPlan, *, seed: int | None = None, stage: OnProgress | None = None
+) -> Evidence:
+    """The verdicts and figures of a plan on its tables, of one copy; parameters as for `shoal.assess`."""
+    read = tables_in_memory(tables, plan)
+    with shown(stage) as tell:
+        done = carry_out_linked(read, plan, seed, tell)
+        over = [over.verdict for over in done.over_tables]
+        shared = (*over, *done.bounded, *done.over_rows(), linked_verdict(done.links, plan))
+        own = [of_table(name, verdict) for name, outcome in done.tables.items() for verdict in outcome.verdicts()]
+        cautions = tuple(_cautions(plan, {name: outcome.pair for name, outcome in done.tables.items()}))
+        return Evidence(verdicts=(*shared, *own), findings=tuple(done.findings()), of_records=cautions)
+
+
+def tables_in_memory(tables: Any, plan: LinkedPlan, reading: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The tables of a plan, read into memory; parameters as for `given_tables`."""
+    return {n: table.in_memory(allowance(None), WHOLE) for n, table in given_tables(tables, plan, reading).items()}
 
 
 def given_tables(

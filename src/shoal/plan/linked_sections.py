@@ -15,7 +15,7 @@ from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
 from shoal.table.schema import UNITS
 from shoal.vocabulary.errors import InputError, Mistake, PlanError, unknown
-from shoal.vocabulary.registry import registered
+from shoal.vocabulary.registry import entry, registered
 
 KINDS = ("risk", "utility")
 """Kinds of measures."""
@@ -44,7 +44,7 @@ def read_over_tables(sections: Mapping[str, Any], *, made_up: bool) -> OverTable
         steps=steps,
         requirements=tuple(model for model in required if isinstance(model, UnitModel)),
         bounds=tuple(model for model in required if isinstance(model, Gate)),
-        measures=tuple(_measures(sections)),
+        measures=tuple(_measures(sections, made_up=made_up)),
     )
 
 
@@ -90,16 +90,23 @@ def measures_over_tables() -> list[str]:
     return [entry.name for kind in KINDS for entry in registered(kind) if entry.cls.over_tables is not None]
 
 
-def _check(measure: Measure) -> None:
+def check_over_tables(measure: Measure, *, made_up: bool) -> None:
     """Refuse a measure that means nothing over several tables, or has a parameter that means nothing there."""
+    if made_up and measure.over_tables == "classes":
+        raise PlanError(NO_CLASSES.format(measure.method_name))
     if measure.over_tables is None:
         *names, last = measures_over_tables()
         raise PlanError(
             f"{measure.method_name} is measured table by table, for it compares single records. State it below a "
             f"table; over all tables there are {', '.join(names)} and {last}."
         )
-    if measure.over_tables == "profiles" and measure != type(measure)():
-        raise PlanError(f"{measure.method_name} over all tables takes no columns and no missing. Leave them out.")
+    if measure.over_tables in ("profiles", "classes", "tables") and measure != type(measure)():
+        own = [name for name in entry(measure.method_kind, measure.method_name).parameters if _set(measure, name)]
+        raise PlanError(f"{measure.method_name} over all tables takes no {' and no '.join(own)}. Leave it out.")
+
+
+def _set(measure: Measure, name: str) -> bool:
+    return bool(getattr(measure, name) != getattr(type(measure)(), name))
 
 
 def _listed(sections: Mapping[str, Any], section: str) -> Iterator[tuple[int, Any]]:
@@ -130,7 +137,7 @@ def _requirements(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[Uni
         raise _mistake(("for",), unknown("value of for", str(context), list(CONTEXTS)))
     for number, item in _listed(sections, "requirements"):
         try:
-            model = _of_persons(read_requirement(item))
+            model = _of_persons(read_requirement(item), made_up=made_up)
             if made_up and isinstance(model, UnitModel):
                 raise PlanError(NO_CLASSES.format(model.method_name))
         except InputError as error:
@@ -138,16 +145,16 @@ def _requirements(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[Uni
         named.add(model.method_name)
         yield model
     if context is not None and made_up and COPIES["risk"] not in named:
-        yield _of_persons(read_requirement(COPIES))
+        yield _of_persons(read_requirement(COPIES), made_up=made_up)
     elif context is not None and not made_up and "k-anonymity" not in named:
         yield KAnonymity(k=CONTEXTS[context].k, unit="person")
 
 
-def _measures(sections: Mapping[str, Any]) -> Iterator[Measure]:
+def _measures(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[Measure]:
     for number, item in _listed(sections, "measures"):
         try:
             measure: Measure = read_method(item, KINDS)
-            _check(measure)
+            check_over_tables(measure, made_up=made_up)
         except InputError as error:
             raise _mistake(("measures", number), f"measures {number + 1}: {error}") from None
         yield measure
@@ -157,10 +164,10 @@ def _mistake(place: tuple[str | int, ...], sentence: str) -> PlanError:
     return PlanError(sentence, [(place, sentence)])
 
 
-def _of_persons(model: PrivacyModel) -> UnitModel | Gate:
+def _of_persons(model: PrivacyModel, *, made_up: bool) -> UnitModel | Gate:
     """The requirement on persons over several tables, or bound on a figure. Raises PlanError if it is none."""
     if isinstance(model, Gate):
-        _check(model.measure)
+        check_over_tables(model.measure, made_up=made_up)
         return model
     if not isinstance(model, UnitModel) or model.unit not in (None, *UNITS):
         raise PlanError(

@@ -204,6 +204,8 @@ def publish_linked(
     ----------
     labels
         The input tables, by name, for their column and value labels.
+    frontier
+        The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
     """
     check_proved(release, unproved=unproved)
     target = Path(directory)
@@ -230,7 +232,7 @@ def publish_linked(
         for copy, tables_of_copy in zip(release.copies, read, strict=True):
             _prove_files(copy, tables_of_copy)
         write_evidence({**public_evidence(release, files=files), "tables": shown[public]}, public)
-        write_evidence({**private_evidence(release), "tables": shown[private]}, private)
+        write_evidence({**private_evidence(release, frontier=frontier), "tables": shown[private]}, private)
         if release.pending is not None:
             release.pending.record(temporary, release.account)
         write_record(release.record, temporary)
@@ -282,4 +284,4 @@ def over_released(
     stages = [(Joined.of(tables, links), NO_LAWS) for tables in known]
     over = [judged.verdict for judged in judged_over_tables(plan.requirements, stages)]
     bounds = [gate for gate in plan.bounds if everything or not gate.needs_original]
-    return [*over, *bounded_over_tables(bounds, stages, None), *checked(rules, written, links)]
+    return [*over, *bounded_over_tables(bounds, stages, None, pairs), *checked(rules, written, links)]

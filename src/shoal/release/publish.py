@@ -6,6 +6,7 @@ files that its record names are ever replaced.
 """
 
 import json
+import os
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.lines import dump_yaml
+from shoal.plan.linked import LinkedPlan
 from shoal.plan.publication import moved
 from shoal.release import OF, WHOSE, LargeRelease, Release, WholeRelease, require
 from shoal.release.directory import RECORD, check_free, files_in
@@ -157,7 +159,7 @@ class PublishableFrontier(Protocol):
     @property
     def recommended(self) -> str | None: ...
     @property
-    def plans(self) -> Mapping[str, Plan]: ...
+    def plans(self) -> Mapping[str, Plan | LinkedPlan]: ...
     def as_mapping(self) -> FrontierFile: ...
 
 
@@ -179,9 +181,16 @@ def publish_frontier(frontier: PublishableFrontier, directory: str | Path) -> Pa
     return folder
 
 
-def _from_there(plan: Plan, folder: Path) -> str:
+def _from_there(plan: Plan | LinkedPlan, folder: Path) -> str:
     """The plan as a file in a folder, from which its own files are found."""
-    return dump_yaml(moved(plan, folder))
+    if isinstance(plan, Plan):
+        return dump_yaml(moved(plan, folder))
+    ledger = plan.ledger
+    if ledger is not None and ledger.file is not None:
+        there = os.path.relpath(plan.folder / ledger.file, folder)
+        plan = replace(plan, ledger=ledger.model_copy(update={"file": there}))
+    of_tables = {name: moved(own, folder) for name, own in plan.tables.items()}
+    return dump_yaml(plan.sections(of_tables, plan.edit_rules.rules))
 
 
 def write_public(

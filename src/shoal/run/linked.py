@@ -19,15 +19,14 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from shoal.constraints.over_rows import RulesOverRows
-from shoal.judges.base import Measure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.joined import Joined
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.draws import keyed_generator, seed_below
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.steps import Step, settings_of
-from shoal.risk.unique_exact_matches import UniqueExactMatches
 from shoal.run.carry_out import NO_STEPS, Outcome, SharedSteps, Stepped, after_steps, check_seed, microdata
 from shoal.run.common_steps import after_common_steps
 from shoal.run.course import Course
@@ -93,19 +92,18 @@ class LinkedOutcome:
     @property
     def bounded(self) -> list[Verdict]:
         """Verdicts on bounds on figures over all tables."""
-        return bounded_over_tables(self.plan.bounds, self.stages, self.before) if self.plan.bounds else []
+        bounds = self.plan.bounds
+        return bounded_over_tables(bounds, self.stages, self.before, self._pairs) if bounds else []
+
+    @property
+    def _pairs(self) -> Mapping[str, TablePair]:
+        return {name: done.pair for name, done in self.tables.items()}
 
     def findings(self) -> list[Finding]:
         """Figures of the measures over all tables, those that are bounded too; of made-up persons, of their copies."""
-        measures = self.measures
-        return measured_over_tables(measures, self.stages[0][0], self.before, self.entropy) if measures else []
-
-    @property
-    def measures(self) -> list[Measure]:
-        """The measures that are taken over all tables."""
-        copied = () if self.plan.synthesis is None else (UniqueExactMatches(),)
-        named = (*self.plan.measures, *(gate.measure for gate in self.plan.bounds), *copied)
-        return [m for n, m in enumerate(named) if not any(m.same_as(other) for other in named[:n])]
+        measures = self.plan.taken
+        written = self.stages[0][0]
+        return measured_over_tables(measures, written, self.before, self._pairs, self.entropy) if measures else []
 
     @cached_property
     def stages(self) -> list[tuple[Joined, Mapping[str, Laws]]]:

@@ -56,7 +56,7 @@ def judged_together(copies: Sequence[LinkedOutcome]) -> Together:
         return Together()
     written = [copy.stages[0][0] for copy in copies]
     stages = [stage for copy in copies for stage in _filled(copy)]
-    of_persons = [measure for measure in first.measures if measure.over_tables == "profiles"]
+    of_persons = [measure for measure in first.plan.taken if measure.over_tables == "profiles"]
     bounds = [gate for gate in first.plan.bounds if gate.measure.over_tables == "profiles"]
     return Together(
         verdicts=tuple(gate.verdict_of(in_any_copy(gate.measure, stages, first.before)) for gate in bounds),
