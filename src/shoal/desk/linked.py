@@ -7,7 +7,7 @@ from typing import Any
 
 from shoal.desk.audit_whole import pair_and_verdicts
 from shoal.desk.files_of_tables import files_for
-from shoal.desk.given import Given
+from shoal.desk.given import BYTES_A_CELL, Given, check_fits
 from shoal.desk.keeping_linked import LinkedKeeping
 from shoal.desk.whole import exact_measures, refuse_unanswered, release_of
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
@@ -37,7 +37,7 @@ from shoal.table.parts.session import allowance
 from shoal.vocabulary.errors import DataError, quoted
 from shoal.vocabulary.progress import OnProgress, shown
 
-WHOLE = ("The tables of a plan are held whole.",)
+WHOLE = "Linked tables are held whole, for what is promised to a person is about the rows of all of them."
 
 ALONE = Together()
 
@@ -67,7 +67,7 @@ def protect_linked(
     keeping = LinkedKeeping.of(plan, ledger, after)
     given = given_tables(tables, plan, reading)
     allowed = allowance(memory)
-    read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
+    read = _in_memory(given, allowed)
     with shown(stage) as tell:
         done, *further = copies = carried_out(read, plan, seed, tell)
         hold = all(over.verdict.holds for over in done.over_tables)  # or it is refused, whatever came before
@@ -97,7 +97,24 @@ def assess_linked(
 
 def tables_in_memory(tables: Any, plan: LinkedPlan, reading: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The tables of a plan, read into memory; parameters as for `given_tables`."""
-    return {n: table.in_memory(allowance(None), WHOLE) for n, table in given_tables(tables, plan, reading).items()}
+    return _in_memory(given_tables(tables, plan, reading), allowance(None))
+
+
+def _in_memory(given: Mapping[str, Given], memory: int) -> dict[str, Any]:
+    """The tables in memory; refused before any is read if all of them together may need more than is allowed."""
+    if len(given) > 1:
+        cells = {name: table.cells for name, table in given.items()}
+        together, most = sum(cells.values()), max(cells, key=lambda name: cells[name])
+        fitting = f"{100 * memory // max(together * BYTES_A_CELL, 1)} %"
+        check_fits(
+            f"The tables {quoted(given)} may need {{}} held whole, {cells[most] * BYTES_A_CELL >> 20:,} MB of it for "
+            f"'{most}'",
+            together,
+            memory,
+            f"About {fitting} of the persons, each with all rows, would fit; or leave columns out that nobody needs. "
+            f"{WHOLE}",
+        )
+    return {name: table.in_memory(memory, (WHOLE,)) for name, table in given.items()}
 
 
 def given_tables(
@@ -239,7 +256,7 @@ def audit_linked(
     """
     allowed = allowance(memory)
     given = given_tables(tables, plan, reading, judged=True)
-    read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
+    read = _in_memory(given, allowed)
     links, judged = judged_as_released(read, plan)
     verdicts = over_released({name: pair for name, (pair, _) in judged.items()}, links, plan)
     verdicts += [linked_verdict(links, plan)]
