@@ -78,6 +78,7 @@ USERS = {
     "proof/repeated_in_parts.py": ["test_persons.py"],
     "release/review.py": ["cli/test_review.py"],
     "mask/_profiles/alignment.py": ["mask/test_profiles.py"],
+    "mask/_profiles/diverse.py": ["mask/test_profiles.py"],
     "mask/_profiles/people.py": ["mask/test_profiles.py"],
     "mask/_profiles/shared.py": ["mask/test_profiles.py"],
     "run/carry_out.py": ["test_release.py"],
