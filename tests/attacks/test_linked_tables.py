@@ -1,8 +1,8 @@
 """Random linked tables under random plans, each release joined and recounted from its files alone.
 
-`PYTHONPATH=tests python tests/attacks/test_linked_tables.py 1000 --seed 7` tries so many. The joiner reads `release/*.csv` and the plan,
-joins the rows by the keys in them, and looks for persons by one record, by any m, or by all. It shares no code with
-what it attacks.
+`PYTHONPATH=tests python tests/attacks/test_linked_tables.py 1000 --seed 7` tries so many. The joiner reads
+`release/*.csv` and the plan, joins the rows by the keys in them, and looks for persons by one record, by any m, or by
+all, and for households. It shares no code with what it attacks.
 """
 
 import argparse
