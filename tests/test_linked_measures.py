@@ -156,3 +156,25 @@ def test_of_the_invented_hospital() -> None:
     known, marginal = release.evidence.findings
     assert known.value == 0
     assert 300 < (marginal.value or 0) < 1000
+
+
+def test_classes_of_persons_and_what_is_kept_of_all_columns() -> None:
+    """Ann and Bob are alike, Cem and Dea, and nobody is like Eve or like Fay: four classes of six persons."""
+    measures = [{"risk": "marketer"}, {"risk": "sample-uniques"}, {"risk": "prosecutor"}]
+    findings = shoal.protect(tables(), plan(measures=measures), seed=1, unproved=True).evidence.findings
+    assert [finding.value for finding in findings] == [pytest.approx(4 / 6), pytest.approx(2 / 6), 1]
+    assert findings[1].sentence == "33.3 % of the persons have records, all taken together, that nobody else has."
+    alike = plan(steps=[{"mask": "profiles", "k": 2}], measures=[*measures, {"utility": "information-kept"}])
+    alike["tables"].pop("drugs")  # which hardly anybody has
+    release = shoal.protect({name: tables()[name] for name in ("patients", "stays")}, alike, seed=1, unproved=True)
+    marketer, uniques, prosecutor, kept = release.evidence.findings
+    assert (uniques.value, prosecutor.value) == (0, pytest.approx(1 / 2))
+    assert marketer.value <= 1 / 2
+    own = [next(f for f in of.evidence.findings if f.measure == kept.measure) for of in release.tables.values()]
+    assert kept.value == pytest.approx(sum(finding.value for finding in own) / 2)
+    assert f"Over 2 columns of all tables it is {100 * kept.value:.3g} %" in kept.sentence
+    bounded = {**alike, "requirements": [{"risk": "prosecutor", "at most": 0.4}]}
+    with pytest.raises(Refused, match=r"of persons, over 'patients', 'stays' at most 0.4 does not hold"):
+        shoal.protect({name: tables()[name] for name in ("patients", "stays")}, bounded, seed=1)
+    with pytest.raises(PlanError, match="prosecutor over all tables takes no threshold"):
+        LinkedPlan.of(plan(measures=[{"risk": "prosecutor", "threshold": 0.1}]))

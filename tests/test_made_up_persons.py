@@ -383,7 +383,11 @@ def refusals() -> Iterator[tuple[dict[str, Any], str]]:
     yield changed(requirements=[k5]), "k-anonymity counts persons or records that are alike, and where all are made up"
     yield with_stays(requirements=[k5]), "table 'stays': requirements 1: k-anonymity counts persons"
     yield changed(suppress_persons=0.1), "suppress_persons is for persons who are released; none is"
-    yield changed(output={"copies": 3}), "copies must be 1 for several tables"
+    yield changed(output={"copies": 0}), "copies must be a whole number from 1 to 1,000; got 0"
+    yield (
+        {name: content for name, content in changed(output={"copies": 3}).items() if name != "synthesis"},
+        "copies must be 1 where people's rows are released",
+    )
     yield changed(synthesis="cart"), "synthesis must be a mapping"
     yield changed(synthesis={"order": {"stays": "admission"}}), "replace must name the method that draws"
     yield changed(synthesis={"replace": "normal"}), "Persons with their rows are drawn by cart, forest or"
@@ -406,7 +410,9 @@ def refusals() -> Iterator[tuple[dict[str, Any], str]]:
         "hides what is made up anyway",
     )
     yield {**with_stays(columns={"admission": "identifier"}), "constraints": []}, "no column is left that could be made"
-    yield changed(requirements=[{"risk": "prosecutor", "at most": 0.1}]), "is measured table by table"
+    yield changed(requirements=[{"risk": "suda2", "at most": 0.1}]), "is measured table by table"
+    yield changed(requirements=[{"risk": "prosecutor", "at most": 0.1}]), "prosecutor counts persons or records that"
+    yield changed(measures=[{"risk": "marketer"}]), "marketer counts persons or records that are alike"
     yield changed(requirements=[{"risk": "replicated-uniques", "columns": ["sex"], "at most": 0.1}]), "takes no columns"
 
 
@@ -427,3 +433,83 @@ def test_tables_that_cannot_be_made_up(original: Tables) -> None:
     with pytest.raises(DataError, match="only 4 persons have rows in 'visits', and at least 10 must"):
         few = coarse(600, 3)
         shoal.protect({**few, "visits": few["visits"].unique("id").head(4)}, COARSE, seed=1)
+
+
+def in_copies(copies: int, **sections: Any) -> dict[str, Any]:
+    return {**COARSE, "output": {"copies": copies}, **sections}
+
+
+@pytest.mark.usefixtures("without_pages")
+def test_copies_of_all_tables_and_whom_any_gives_back(tmp_path: Path) -> None:
+    """Recounted from the files alone: rows hang together in each copy, and unique persons count over all of them."""
+    given, most = coarse(150, 3), {"risk": "unique-exact-matches", "at most": 0.99}
+    described = LinkedPlan.of(in_copies(3, requirements=[most]))
+    assert described.copies == 3
+    assert LinkedPlan.of(described.as_mapping()).as_mapping() == described.as_mapping()
+    release = shoal.protect(given, described, tmp_path / "out", seed=4, unproved=True)
+    assert len(release.copies) == 3
+    assert len({copy.account.seed for copy in release.copies}) == 3
+    folders = [tmp_path / f"out/release/copies/{number}" for number in (1, 2, 3)]
+    files = [{name: pl.read_csv(folder / f"{name}.csv") for name in given} for folder in folders]
+    assert not (tmp_path / "out/release/people.csv").exists()
+    alone = {p for p, count in Counter(profiles(given, ["ward", "icu"])).items() if count == 1}
+    met = [alone & set(profiles(tables, ["ward", "icu"])) for tables in files]
+    content = json.loads((tmp_path / "out/release/evidence.json").read_text())
+    assert (content["copies"], len(content["sha256"])) == (3, 6)
+    private = json.loads((tmp_path / "out/private/evidence.json").read_text())
+    own, together = private["requirements"][:2]
+    assert own["achieved"] == pytest.approx(len(met[0]) / len(alone))
+    assert together["requirement"] == (
+        "Unique records that stand in the release, of persons, in any copy, over 'people', 'visits' at most 0.99"
+    )
+    assert together["achieved"] == pytest.approx(len(set.union(*met)) / len(alone))
+    assert together["achieved"] > own["achieved"] + 0.02
+    for tables, copy in zip(files, release.copies, strict=True):
+        assert sorted(tables["people"]["id"]) == list(range(1, 151))
+        assert tables["visits"]["id"].is_in(tables["people"]["id"].implode()).all()
+        assert {name: table.equals(copy.to_frames()[name]) for name, table in tables.items()} == dict.fromkeys(
+            given, True
+        )
+    between = (own["achieved"] + together["achieved"]) / 2
+    with pytest.raises(Refused, match=r"in any copy, over 'people', 'visits' at most .* does not hold"):
+        shoal.protect(given, in_copies(3, requirements=[{**most, "at most": between}]), seed=4)
+
+
+def test_uniques_replicated_in_any_copy() -> None:
+    """By quasi-identifiers a person must be alone in a copy as well."""
+    given = coarse(300, 5)
+    bound = {"risk": "replicated-uniques", "at most": 0.9}
+    release = shoal.protect(given, in_copies(2, requirements=[bound]), seed=2, unproved=True)
+    before, *after = (Counter(profiles(t, ["ward"])) for t in (given, *(copy.to_frames() for copy in release.copies)))
+    alone, *lone = ({profile for profile, count in counts.items() if count == 1} for counts in (before, *after))
+    assert release.evidence.verdicts[1].achieved == pytest.approx(len(alone & set.union(*lone)) / 300)
+    assert len(alone & set.union(*lone)) > len(alone & lone[0])
+
+
+def test_nothing_links_a_copy_with_another() -> None:
+    """An attack: persons with the same key, or in the same place, are as unlike as any two persons."""
+    few = coarse(400, 9)
+    made = shoal.protect(few, in_copies(3), seed=1, unproved=True)
+    one, other, _ = (copy.to_frames() for copy in made.copies)
+    keyed = [dict(zip(t["people"]["id"].to_list(), profiles(t, ["ward", "icu"]), strict=True)) for t in (one, other)]
+    alike = sum(keyed[0][key] == keyed[1][key] for key in keyed[0])
+    placed = sum(a == b for a, b in zip(*(profiles(t, ["ward", "icu"]) for t in (one, other)), strict=True))
+    shares = [Counter(of.values()) for of in keyed]
+    expected = sum(shares[0][p] * shares[1][p] for p in shares[0]) / 400
+    assert abs(alike - expected) < 5 * expected**0.5, (alike, expected)
+    assert abs(placed - expected) < 5 * expected**0.5, (placed, expected)
+    assert len({len(copy.data["visits"]) for copy in made.copies}) > 1, "how many rows there are is drawn anew"
+
+
+def test_a_copy_may_have_numbers_that_are_all_whole(tmp_path: Path) -> None:
+    """All copies of a column have one type, also where every cell of one is whole."""
+    given = coarse(120, 4)
+    n = len(given["visits"])
+    doses = [0.5 if place % (n // 6) == 1 else float(1 + place % 3) for place in range(n)]
+    for name, table in {**given, "visits": given["visits"].with_columns(pl.Series("dose", doses))}.items():
+        table.write_csv(tmp_path / f"{name}.csv")
+    visits = {"parent": "people", "columns": {"ward": KNOWN, "icu": SECRET, "dose": SECRET}}
+    plan = in_copies(3, tables={**COARSE["tables"], "visits": visits})
+    cells = [copy.data["visits"]["dose"] for copy in shoal.protect(tmp_path, plan, seed=4, unproved=True).copies]
+    assert [bool((own % 1 == 0).all()) for own in cells] == [False, True, False]
+    assert {str(own.dtype) for own in cells} == {"Float64"}

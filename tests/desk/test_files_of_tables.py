@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -123,3 +124,53 @@ def test_two_files_of_one_table_in_a_folder(place: Path) -> None:
     pl.read_csv(place / "both/persons.csv").write_parquet(place / "both/persons.parquet")
     with pytest.raises(FileError, match="are both named for the table 'persons'"):
         shoal.init(place / "both")
+
+
+def test_tables_in_parts_are_released_with_the_same_bytes(place: Path) -> None:
+    """From folders of parts, from DuckDB and from memory."""
+    frames = {name: pl.read_csv(place / "both" / f"{name}.csv") for name in PLAN["tables"]}
+    for name, frame in frames.items():
+        (place / "parts" / name).mkdir(parents=True)
+        for number, start in enumerate(range(0, 24, 9)):
+            frame[start : start + 9].write_parquet(place / "parts" / name / f"part-{number}.parquet")
+    connection = duckdb.connect()
+    relations = {name: connection.from_arrow(frame.to_arrow()) for name, frame in frames.items()}
+    released = [shoal.protect(tables, PLAN, seed=5) for tables in (frames, relations, place / "parts")]
+    text = [{name: table.write_csv() for name, table in release.to_frames().items()} for release in released]
+    assert text == [text[0]] * 3
+    assert files_for(place / "parts", ["stays"], {}) == {"stays": place / "parts/stays"}
+    (place / "both" / "stays").mkdir()
+    assert files_for(place / "both", ["stays"], {}) == {"stays": place / "both/stays.csv"}, "as in a release"
+
+
+@pytest.mark.parametrize("ending", ["asc", "tsv"])
+def test_text_files_of_other_endings_are_tables(place: Path, ending: str) -> None:
+    mark = {"asc": ";", "tsv": "\t"}[ending]
+    (place / "text").mkdir()
+    for name in PLAN["tables"]:
+        frame = pl.read_csv(place / "both" / f"{name}.csv")
+        frame.write_csv(place / "text" / f"{name}.{ending}", separator=mark, quote_style="non_numeric")
+    assert set(tables_in_files(place / "text")) == {"persons", "stays"}
+    of_text, of_csv = (shoal.protect(place / folder, PLAN, seed=5).to_frames() for folder in ("text", "both"))
+    assert all(of_text[name].equals(of_csv[name]) for name in of_csv)
+
+
+def test_tables_that_do_not_fit_together_are_refused_before_one_is_read(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each alone would fit; what fits is said."""
+    monkeypatch.setattr("shoal.desk.given.FITS_ANYWHERE", 10)
+    monkeypatch.setattr("shoal.desk.given.BYTES_A_CELL", 2 << 20)
+    monkeypatch.setattr("shoal.desk.linked.BYTES_A_CELL", 2 << 20)
+    monkeypatch.setattr("shoal.desk.given.Given.whole", property(lambda given: pytest.fail("a table was read")))
+    parts = place / "parts"
+    for name in PLAN["tables"]:
+        (parts / name).mkdir(parents=True)
+        pl.read_csv(place / "both" / f"{name}.csv").write_parquet(parts / name / "0.parquet")
+    message = (
+        r"The tables 'persons', 'stays' may need 192 MB held whole, 96 MB of it for 'persons', of which 128 MB may be "
+        r"used\. Allow more with --memory\. About 66 % of the persons, each with all rows, would fit"
+    )
+    for work in (shoal.protect, shoal.audit):
+        with pytest.raises(FileError, match=message):
+            work(parts, PLAN, memory="128MB")

@@ -306,3 +306,44 @@ def test_the_largest_k_of_all_requirements_is_kept() -> None:
     assert [LinkedPlan.of({**PLAN, "tables": of}).k for of in (PLAN["tables"], tables)] == [3, 4]
     plan = LinkedPlan.of({**PLAN, "ledger": {"k": 9}})
     assert plan.ledger is not None and plan.ledger.k == 9
+
+
+def test_homes_are_counted_over_releases_where_they_are_the_first_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The joiner knows which homes of two releases are the same, and finds some that only the ledger keeps back."""
+    monkeypatch.setattr(publish, "page", lambda content: "")
+    tables = hospital(60, 4)
+    homes = pl.DataFrame({"home": range(30)})
+    patients = tables["patients"].drop("area").with_columns(home=pl.int_range(60) // 2)
+    first = {"homes": homes, "patients": patients, "stays": tables["stays"].drop("illness")}
+    later = {**first, "patients": patients.with_columns(sex=pl.col("sex").reverse())}
+    plan = {
+        "tables": {
+            "homes": {"key": "home", "columns": {}},
+            "patients": {"key": "patient", "parent": "homes", "columns": {"sex": NOMINAL}},
+            "stays": {"key": "stay", "parent": "patients", "columns": {"ward": NOMINAL}},
+        },
+        "steps": [{"mask": "profiles", "k": K}],
+        "requirements": [{"privacy": "k-anonymity", "k": K}],
+        "ledger": {},
+    }
+
+    def homes_of(release: LinkedRelease) -> dict[str, Any]:
+        wards: dict[int, list[str]] = {}
+        for row in release.to_frames()["stays"].to_dicts():
+            wards.setdefault(row["patient"], []).append(row["ward"])
+        members: dict[int, list[Any]] = {}
+        for row in release.to_frames()["patients"].to_dicts():
+            members.setdefault(row["home"], []).append((row["sex"], *sorted(wards.get(row["patient"], []))))
+        numbers = release.to_frame()["home"].to_list()
+        places = zip(numbers, release.tables["homes"].rows.tolist(), strict=True)
+        return {str(place): tuple(sorted(members.get(number, []))) for number, place in places}
+
+    without = {name: section for name, section in plan.items() if name != "ledger"}
+    alone = [homes_of(shoal.protect(given, without, seed=1)) for given in (first, later)]
+    assert under(alone[:1]) == under(alone[1:]) == set()
+    assert under(alone)
+    shoal.protect(first, plan, tmp_path / "1", seed=1, ledger=tmp_path / "l")
+    with pytest.raises(Refused, match=f"fewer than {K} persons share what is told of {len(under(alone))} persons"):
+        shoal.protect(later, plan, tmp_path / "2", seed=1, ledger=tmp_path / "l")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import shoal
@@ -213,3 +213,66 @@ def test_far_less_is_lost_than_by_leaving_persons_out() -> None:
     assert release.evidence.verdicts[0].holds
     assert release.data["p"].n_unique() == 200
     assert len(release.data) > 0.6 * len(table)
+
+
+def represented(sets: list[set[str]]) -> int:
+    """By hand: the largest number of values that different persons can stand for, one each."""
+    stands: dict[str, int] = {}
+
+    def placed(person: int, tried: set[str]) -> bool:
+        for value in sets[person] - tried:
+            tried.add(value)
+            if value not in stands or placed(stands[value], tried):
+                stands[value] = person
+                return True
+        return False
+
+    return sum(placed(person, set()) for person in range(len(sets)))
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000), st.integers(8, 20), st.integers(2, 3), st.booleans())
+def test_different_persons_of_a_group_stand_for_l_values(seed: int, persons: int, least: int, lacking: bool) -> None:
+    """Whoever shares all records with somebody is in no class of too few confidential values."""
+    table = visits(seed, persons, lacking)
+    ill = np.random.default_rng(seed).choice(["flu", "gout", "rash"], len(table), p=[0.8, 0.1, 0.1])
+    table = table.with_columns(ill=pl.Series(ill))
+    try:
+        result = alike(table, {**ROLES, "ill": "confidential"}, k=2, l=least)
+    except DataError:  # not even all persons, with the rows that they keep, stand for so many
+        reject()
+    rows: dict[Any, list[Any]] = {}
+    values: dict[Any, set[str]] = {}
+    for row, place in zip(cells(result, table), result.records.rows, strict=True):
+        rows.setdefault(row["p"], []).append(row["q"])
+        values.setdefault(row["p"], set()).add(str(table["ill"][int(place)]))
+    classes: dict[Any, list[set[str]]] = {}
+    for person, own in rows.items():
+        classes.setdefault(tuple(sorted(own)), []).append(values[person])
+    assert min(map(len, classes.values())) >= 2
+    assert min(map(represented, classes.values())) >= least
+
+
+def test_households_are_alike_as_a_whole() -> None:
+    """Two persons in each of six homes, and one in a seventh: every home keeps as many persons as another one has."""
+    rng = np.random.default_rng(1)
+    homes = np.append(np.repeat(np.arange(6), 2), 6)
+    table = pl.DataFrame({"p": np.arange(13), "home": homes, "ward": rng.choice(["x", "y"], 13)})
+    roles = {"p": "person", "home": "household", "ward": {**CODE}}
+    records = Microdata.of(table, roles).records
+    result = shoal.Profiles(k=3, unit="household").apply(records, ["ward"], rng)
+    wards = result.records["ward"]
+    own: dict[int, list[str]] = {}
+    for place, row in enumerate(result.records.rows):
+        own.setdefault(int(table["home"][int(row)]), []).append(str(wards.categories[wards.values[place]]))
+    assert len(own) == 7, "no home goes"
+    assert min(Counter(tuple(sorted(of)) for of in own.values()).values()) >= 3
+    with pytest.raises(DataError, match="no column has the role household"):
+        shoal.Profiles(k=3, unit="household").apply(records.without(["home"]), ["ward"], rng)
+    with pytest.raises(DataError, match="l = 9 values of a confidential column are needed in a group"):
+        alike(
+            table.with_columns(ill=pl.lit("flu")).rename({"home": "code"}).with_columns(age=1.0, day=0),
+            {**ROLES, "code": "other", "ill": "confidential"},
+            k=2,
+            l=9,
+        )

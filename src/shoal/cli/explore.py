@@ -20,7 +20,7 @@ KEPT = "Interrupted; finished candidates are kept, and the same command goes on 
 
 
 @cli.command()
-@click.argument("data", type=DATA)
+@click.argument("data", type=DATA, nargs=-1, required=True)
 @click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file with a section 'explore'.")
 @click.option("--out", type=OUTPUT, required=True, help="Directory for figures, plans and the page; private.")
 @click.option("--dry-run", is_flag=True, help="List the candidates, and whose figures are kept already; write nothing.")
@@ -35,7 +35,7 @@ KEPT = "Interrupted; finished candidates are kept, and the same command goes on 
 @pass_terminal
 def explore(
     terminal: Terminal,
-    data: Path | Database,
+    data: Path | Database | tuple[Path, ...],
     plan_file: Path,
     out: Path,
     dry_run: bool,
@@ -47,22 +47,25 @@ def explore(
 ) -> None:
     """Try many methods and parameters on DATA and draw the frontier of risk and utility.
 
-    Figures are kept in OUT: an exploration that was interrupted goes on where it stopped.
+    Figures are kept in OUT: an exploration that was interrupted goes on where it stopped. For a plan with tables DATA
+    is the folder that their files are in, or these files.
 
     \b
     Examples:
       shoal explore people.csv --plan ranges.yaml --out exploration --dry-run
       shoal explore people.csv --plan ranges.yaml --out exploration --workers 2
+      shoal explore hospital/ --plan tables.yaml --out exploration
     """
     from shoal.desk.frontier import explore as run
+    from shoal.plan.linked import any_plan
     from shoal.release.directory import check_writable, is_release
     from shoal.release.publish import publish_frontier
 
-    plan = _steered(shoal.Plan.read(plan_file), {"risk": risk, "utility": utility})
+    plan = _steered(any_plan(plan_file), {"risk": risk, "utility": utility})
     check_writable(out)
     if is_release(out):
         raise FileError(f"Output '{out}' is a release; an exploration needs a directory of its own. Name another.")
-    table = read(terminal, data, reading, plan)
+    table = _read(terminal, data, reading, plan)
     if dry_run:
         _list(terminal, table, plan, out, seed)
         return
@@ -79,7 +82,17 @@ def explore(
     _show(terminal, frontier, out)
 
 
-def _list(terminal: Terminal, table: Any, plan: "shoal.Plan", out: Path, seed: int) -> None:
+def _read(terminal: Terminal, data: Any, reading: Options, plan: Any) -> Any:
+    """The one table that was given, or the tables of a plan for several."""
+    from shoal.desk.files_of_tables import one_table
+    from shoal.desk.linked import tables_in_memory
+
+    if isinstance(plan, shoal.Plan):
+        return read(terminal, one_table(data), reading, plan)
+    return tables_in_memory(data, plan, reading)
+
+
+def _list(terminal: Terminal, table: Any, plan: Any, out: Path, seed: int) -> None:
     """Print the candidates that would be tried."""
     from shoal.desk.frontier import listed
 
@@ -112,7 +125,7 @@ def _show(terminal: Terminal, frontier: "Frontier", out: Path) -> None:
     terminal.say(f"\n{frontier.because}\nPage      {(out / 'frontier.html').resolve().as_uri()}")
 
 
-def _steered(plan: "shoal.Plan", axes: dict[str, str | None]) -> "shoal.Plan":
+def _steered(plan: Any, axes: dict[str, str | None]) -> Any:
     """The plan with other measures to compare by."""
     chosen = {kind: name for kind, name in axes.items() if name is not None}
     if plan.explore is None or not chosen:

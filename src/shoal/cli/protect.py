@@ -179,17 +179,25 @@ def _note_small_seed(terminal: Terminal, seed: int | None) -> None:
 
 
 def _explored(folder: Path, plan: Any) -> dict[str, Any]:
-    """The exploration in a directory, if the plan's steps are those of one of its candidates."""
-    if not isinstance(plan, shoal.Plan):
-        raise FileError("A plan for several tables is not explored. Leave --exploration out.")
+    """The exploration in a directory, if what the plan does is what one of its candidates does."""
+    from shoal.plan.linked import any_plan
     from shoal.report.exploration import Exploration
     from shoal.table.files.json_text import read_record
 
     content = read_record(folder / "frontier.json", "an exploration", Exploration.__annotations__)
-    steps = plan.as_mapping()["steps"]
-    if not any(shoal.Plan.read(path).as_mapping()["steps"] == steps for path in (folder / "plans").glob("*.yaml")):
+    tried = (any_plan(path) for path in (folder / "plans").glob("*.yaml"))
+    if not any(_done_by(candidate) == _done_by(plan) for candidate in tried):
         raise FileError(
             f"No candidate of the exploration '{folder}' has the steps of this plan. Name the exploration "
             f"that chose it, or leave it out."
         )
     return content
+
+
+def _done_by(plan: Any) -> Any:
+    """The steps of a plan; of a plan for several tables, of each and of all, and the share who may be left out."""
+    sections = plan.as_mapping()
+    if isinstance(plan, shoal.Plan):
+        return sections["steps"]
+    own = {name: of_table.get("steps", []) for name, of_table in sections["tables"].items()}
+    return own, sections.get("steps"), plan.suppress_persons

@@ -227,9 +227,9 @@ class Terminal:
                     f"Choose with unit: {unit} or unit: record in the step."
                 )
         if len(release.copies) > 1:
-            self.note(
-                f"The requirements were proved on each of {len(release.copies)} tables by itself, not on all of them "
-                f"together, which tell more."
-            )
+            what, but = "tables", "not on all of them together, which tell more"
+            if isinstance(release.data, dict):
+                what, but = "copies", "and who stands in one as in the original was counted over all of them together"
+            self.note(f"The requirements were proved on each of {len(release.copies)} {what} by itself, {but}.")
         if not release.account.proved:
             self.note("UNPROVED: the plan requires nothing that protects anybody, so nothing protects this release.")

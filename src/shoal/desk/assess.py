@@ -4,16 +4,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shoal.desk.linked import assess_linked
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
 from shoal.plan.admission import admit
+from shoal.plan.linked import LinkedPlan, any_plan
 from shoal.run.carry_out import carry_out
 from shoal.vocabulary.progress import OnProgress, shown
 
 
 def assess(
     table: Any,
-    plan: Plan | Mapping[str, Any] | str | Path,
+    plan: Plan | LinkedPlan | Mapping[str, Any] | str | Path,
     *,
     seed: int | None = None,
     stage: OnProgress | None = None,
@@ -23,7 +25,9 @@ def assess(
 
     Parameters are those of `protect`.
     """
-    described = Plan.of(plan, folder)
+    described = any_plan(plan, folder)
+    if isinstance(described, LinkedPlan):
+        return assess_linked(table, described, seed=seed, stage=stage)
     admit(described)
     with shown(stage) as tell:
         done = carry_out(table, described, seed, tell)

@@ -1,6 +1,7 @@
 """The files of linked tables: those of a folder, or several that are named one by one.
 
-A table's file is the one with its name before the first dot, or the one that the plan names for it.
+A table's file is the one with its name before the first dot, or the one that the plan names for it. Where a folder has
+no such file, a folder in it with the table's name holds the table in parts.
 """
 
 import gzip
@@ -120,8 +121,14 @@ def _table_of(path: Path) -> str:
 
 
 def _in_folder(folder: Path, name: str, file: str | None) -> Path:
-    files = [folder / file] if file else sorted(path for path in folder.iterdir() if path.is_file())
+    if file is None and (folder / name).is_dir() and not any(_table_of(path) == name for path in _files_in(folder)):
+        return folder / name
+    files = [folder / file] if file else _files_in(folder)
     return _among(files, name, file, f"in folder '{folder}'")
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_file())
 
 
 def _among(files: Sequence[Path], name: str, file: str | None, where: str) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 
 from shoal.desk.audit_whole import pair_and_verdicts
 from shoal.desk.files_of_tables import files_for
-from shoal.desk.given import Given
+from shoal.desk.given import BYTES_A_CELL, Given, check_fits
 from shoal.desk.keeping_linked import LinkedKeeping
 from shoal.desk.whole import exact_measures, refuse_unanswered, release_of
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
@@ -30,13 +30,16 @@ from shoal.release.linked import (
 )
 from shoal.release.value import WholeRelease
 from shoal.run.linked import LinkedOutcome, carry_out_linked, in_table, links_of, with_persons
+from shoal.run.over_copies import Together, carried_out, judged_together
 from shoal.table.files.table import Table
 from shoal.table.links import Links
 from shoal.table.parts.session import allowance
 from shoal.vocabulary.errors import DataError, quoted
 from shoal.vocabulary.progress import OnProgress, shown
 
-WHOLE = ("The tables of a plan are held whole.",)
+WHOLE = "Linked tables are held whole, for what is promised to a person is about the rows of all of them."
+
+ALONE = Together()
 
 
 def protect_linked(
@@ -50,6 +53,7 @@ def protect_linked(
     unproved: bool = False,
     stage: OnProgress | None = None,
     reading: Mapping[str, Any] | None = None,
+    frontier: Mapping[str, Any] | None = None,
     ledger: str | Path | None = None,
     after: Sequence[str | Path] = (),
 ) -> LinkedRelease:
@@ -63,16 +67,54 @@ def protect_linked(
     keeping = LinkedKeeping.of(plan, ledger, after)
     given = given_tables(tables, plan, reading)
     allowed = allowance(memory)
-    read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
+    read = _in_memory(given, allowed)
     with shown(stage) as tell:
-        done = carry_out_linked(read, plan, seed, tell)
+        done, *further = copies = carried_out(read, plan, seed, tell)
         hold = all(over.verdict.holds for over in done.over_tables)  # or it is refused, whatever came before
         pending = keeping.pending(done, read[plan.root]) if keeping is not None and hold else None
-        release = _proved(done, read, {name: table.origin for name, table in given.items()}, pending)
+        origins = {name: table.origin for name, table in given.items()}
+        release = _proved(done, read, origins, pending, judged_together(copies))
+        release = _with_further(release, [_proved(copy, read, origins, None) for copy in further])
     if out is not None:
         labels = {name: table for name, table in read.items() if isinstance(table, Table)}
-        publish_linked(release, out, overwrite=overwrite, labels=labels, unproved=unproved)
+        publish_linked(release, out, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)
     return release
+
+
+def assess_linked(
+    tables: Any, plan: LinkedPlan, *, seed: int | None = None, stage: OnProgress | None = None
+) -> Evidence:
+    """The verdicts and figures of a plan on its tables, of one copy; parameters as for `shoal.assess`."""
+    read = tables_in_memory(tables, plan)
+    with shown(stage) as tell:
+        done = carry_out_linked(read, plan, seed, tell)
+        over = [over.verdict for over in done.over_tables]
+        shared = (*over, *done.bounded, *done.over_rows(), linked_verdict(done.links, plan))
+        own = [of_table(name, verdict) for name, outcome in done.tables.items() for verdict in outcome.verdicts()]
+        cautions = tuple(_cautions(plan, {name: outcome.pair for name, outcome in done.tables.items()}))
+        return Evidence(verdicts=(*shared, *own), findings=tuple(done.findings()), of_records=cautions)
+
+
+def tables_in_memory(tables: Any, plan: LinkedPlan, reading: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The tables of a plan, read into memory; parameters as for `given_tables`."""
+    return _in_memory(given_tables(tables, plan, reading), allowance(None))
+
+
+def _in_memory(given: Mapping[str, Given], memory: int) -> dict[str, Any]:
+    """The tables in memory; refused before any is read if all of them together may need more than is allowed."""
+    if len(given) > 1:
+        cells = {name: table.cells for name, table in given.items()}
+        together, most = sum(cells.values()), max(cells, key=lambda name: cells[name])
+        fitting = f"{100 * memory // max(together * BYTES_A_CELL, 1)} %"
+        check_fits(
+            f"The tables {quoted(given)} may need {{}} held whole, {cells[most] * BYTES_A_CELL >> 20:,} MB of it for "
+            f"'{most}'",
+            together,
+            memory,
+            f"About {fitting} of the persons, each with all rows, would fit; or leave columns out that nobody needs. "
+            f"{WHOLE}",
+        )
+    return {name: table.in_memory(memory, (WHOLE,)) for name, table in given.items()}
 
 
 def given_tables(
@@ -90,13 +132,29 @@ def given_tables(
     return {name: Given.of(file, reading, judged=judged) for name, file in files.items()}
 
 
+def _with_further(first: LinkedRelease, further: Sequence[LinkedRelease]) -> LinkedRelease:
+    """A release with its further copies."""
+    if not further:
+        return first
+    tables = {
+        name: replace(own, further=tuple(copy.tables[name] for copy in further)) for name, own in first.tables.items()
+    }
+    record = {**first.record, "seeds of further copies": [copy.account.seed for copy in further]}
+    return replace(first, tables=tables, further=tuple(further), record=record)
+
+
 def _proved(
-    done: LinkedOutcome, read: Mapping[str, Any], origins: Mapping[str, Mapping[str, Any]], pending: Pending | None
+    done: LinkedOutcome,
+    read: Mapping[str, Any],
+    origins: Mapping[str, Mapping[str, Any]],
+    pending: Pending | None,
+    together: Together = ALONE,
 ) -> LinkedRelease:
     """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
     over = [over.verdict for over in done.over_tables]
     over += () if pending is None else pending.verdicts
-    shared = (*over, *done.bounded, *done.over_rows(), linked_verdict(done.links, done.plan))
+    rows = (*done.over_rows(), linked_verdict(done.links, done.plan))
+    shared = (*over, *done.bounded, *together.verdicts, *rows)
     own = {name: tuple(outcome.verdicts()) for name, outcome in done.tables.items()}
     verdicts = (*shared, *(of_table(name, verdict) for name, some in own.items() for verdict in some))
     if not all(verdict.holds for verdict in verdicts):
@@ -120,7 +178,8 @@ def _proved(
         )
         releases[name] = replace(release, account=account)
     cautions = tuple(_cautions(done.plan, {name: outcome.pair for name, outcome in done.tables.items()}))
-    evidence = Evidence(verdicts=verdicts, findings=tuple(done.findings()), of_records=cautions)
+    findings = (*done.findings(), *together.findings)
+    evidence = Evidence(verdicts=verdicts, findings=findings, of_records=cautions)
     return replace(_together(done, releases, evidence, rules), pending=pending)
 
 
@@ -197,7 +256,7 @@ def audit_linked(
     """
     allowed = allowance(memory)
     given = given_tables(tables, plan, reading, judged=True)
-    read = {name: table.in_memory(allowed, WHOLE) for name, table in given.items()}
+    read = _in_memory(given, allowed)
     links, judged = judged_as_released(read, plan)
     verdicts = over_released({name: pair for name, (pair, _) in judged.items()}, links, plan)
     verdicts += [linked_verdict(links, plan)]

@@ -109,7 +109,7 @@ def protect(
     if isinstance(described, LinkedPlan):
         from shoal.desk.linked import protect_linked
 
-        run = partial(protect_linked, seed=seed, memory=memory, stage=stage, reading=reading)
+        run = partial(protect_linked, seed=seed, memory=memory, stage=stage, reading=reading, frontier=frontier)
         run = partial(run, ledger=ledger, after=_several(after))
         return run(table, described, out, overwrite=overwrite, unproved=unproved)
     admit(described)

@@ -70,10 +70,13 @@ class Measure(ABC):
     """Rank among the measures that readers know best; the highest above 0 stands at the head of a report."""
     headline: ClassVar[str] = ""
     """Words that follow the title at the head of a report, with their punctuation; the fact `mean` follows them."""
-    over_tables: ClassVar[Literal["persons", "profiles", "joins"] | None] = None
+    over_tables: ClassVar[Literal["persons", "classes", "profiles", "joins", "tables"] | None] = None
     """Tables on which the figure is taken where a plan has several linked ones: `persons`, a record for each row right
-    below a person with all that hangs on it; `profiles`, a record for each person with all cells of all rows; `joins`,
-    the lowest tables, each joined with all above it. None if it means nothing there."""
+    below a person with all that hangs on it; `classes`, a record for each person, whose class is the whole profile;
+    `profiles`, a record for each person with all cells of all rows; `joins`, the lowest tables, each joined with all
+    above it; `tables`, each by itself, and the mean over all columns. None if it means nothing there."""
+    of_persons: ClassVar[str] = ""
+    """The sentence on a figure over `classes`, with the place of its percentage."""
     unchanged: ClassVar[float | None] = None
     """Figure of a release that equals the original, if it is known."""
     score_weight: ClassVar[float] = 0.0

@@ -2,24 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
 from shoal.mask._profiles.alignment import Places
+from shoal.mask._profiles.diverse import merged, without_diversity
 from shoal.mask._profiles.people import People
 from shoal.mask._profiles.shared import groups_of, values_of
 from shoal.mask.base import Mask
 from shoal.partition.base import in_turn
 from shoal.replace.base import Replacement
 from shoal.replace.centroid import Centroid
-from shoal.table.links import Key, Links
-from shoal.table.prelude import Generator, Longs, Partition, Progress, Records, StepResult, Variable
+from shoal.table.links import Key, Links, root_of
+from shoal.table.prelude import Bools, Generator, Ints, Longs, Partition, Progress, Records, StepResult, Variable
 from shoal.table.step_result import Grouping
 from shoal.vocabulary.prelude import ColumnName, Count, DataError, Ge, ParameterError, Share, method, nested, plural
 
-PERSONS, RECORDS = "persons", "records"
-"""Names of the two tables that a table with a person column is taken for."""
+PERSONS, RECORDS, HOUSEHOLDS = "persons", "records", " households"
+"""Names of the tables that a table with a person column is taken for, and of one that no plan can name."""
 
 
 @method("profiles", title="Common profiles of persons", source="shoal", example={"k": 3})
@@ -43,13 +44,19 @@ class Profiles(Mask):
         A column by which a person's rows are in order, in each table that has it: rows stay in that order among those
         that they are made like, so that sequences are alike as well. Where rows of a person may have the same cell of
         it, make it a quasi-identifier: it is made alike then, and ties with it.
+    l
+        Fewest values of each confidential column that different persons of a group stand for, one each, by the rows
+        that they keep: groups with fewer are put together with those with which most is kept. With 1 none is needed.
+    unit
+        Whether persons are made alike, or whole households, with as many persons and with their rows.
 
     Notes
     -----
     In a table without a person column each record is a person. Over several linked tables the step stands in the
     section `steps` of the whole plan, and works on the quasi-identifiers of all. Strata of persons are not mixed, by
     the first row of each where they stand in the rows. Persons of one household may come into one group, so
-    `unit: household` in a requirement may fail.
+    `unit: household` in a requirement may fail, unless it is that of the step as well: then k households are alike, and
+    `l` counts households.
 
     As with any exact mean, whoever knows a cell of all others of a group, and that it is a group, has that of the last
     one. From 3 000 persons on, or twice k if that is more, persons are grouped in blocks.
@@ -60,6 +67,8 @@ class Profiles(Mask):
     k: Annotated[int, Ge(1)]
     replacement: Annotated[Replacement, nested("replace")] = field(default_factory=Centroid)
     order: Annotated[str | None, ColumnName()] = None
+    l: Annotated[int, Ge(1)] = 1  # noqa: E741 - the name that l-diversity has
+    unit: Literal["person", "household"] = "person"
 
     def __post_init__(self) -> None:
         if not isinstance(self.replacement, Centroid):
@@ -68,18 +77,14 @@ class Profiles(Mask):
             )
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
-        numbers = records.unit_numbers("person")
-        persons = np.arange(len(records)) if numbers is None else numbers
-        if nobody := int((persons < 0).sum()):
-            raise DataError(
-                f"profiles: {plural(nobody, 'record')} without a person. Set missing: drop for that column."
-            )
+        persons = _numbers_of(records, self.unit)
         present, first, above = np.unique(persons, return_index=True, return_inverse=True)
         strata = [records[name].take(first) for name in records.names("stratum")]
         tables = {PERSONS: Records(variables=tuple(strata), rows=np.arange(len(present))), RECORDS: records}
         keys = {PERSONS: Key(key="person"), RECORDS: Key(parent=PERSONS, link="person")}
         links = Links(keys=keys, sizes={name: len(table) for name, table in tables.items()}, above={RECORDS: above})
-        return self.over_tables(tables, links, {PERSONS: (), RECORDS: tuple(columns)}, rng, progress)[RECORDS]
+        persons_alone = replace(self, unit="person")  # units are at the root already
+        return persons_alone.over_tables(tables, links, {PERSONS: (), RECORDS: tuple(columns)}, rng, progress)[RECORDS]
 
     def over_tables(
         self,
@@ -98,10 +103,53 @@ class Profiles(Mask):
         columns
             By table, those that are made alike.
         """
+        if self.unit == "household":
+            return self._of_households(tables, links, columns, rng, progress)
         people = People(tables=tables, links=links, columns=columns, order=self._orders(tables, links))
-        groups = self._groups(people, progress)
-        places = Places.of(people, groups.labels.astype(np.int64))
-        return {name: self._made_alike(people, name, places.labels[name], groups, rng) for name in links.keys}
+        values = values_of(people)
+        groups = self._groups(people, values, progress)
+        while True:
+            places = Places.of(people, groups.labels.astype(np.int64))
+            results = {name: self._made_alike(people, name, places.labels[name], groups, rng) for name in links.keys}
+            failing = self._failing(results, links.taken(_rows_with_places(places)))
+            if not failing.any():
+                return results
+            together = merged(groups, failing, values, _strata_of(people))
+            if together is None:
+                raise DataError(
+                    f"profiles: l = {self.l} values of a confidential column are needed in a group, and all persons of "
+                    f"a stratum or table together do not stand for so many. Lower l."
+                )
+            groups = together
+
+    def _failing(self, results: Mapping[str, StepResult], links: Links) -> Bools:
+        """Shape (u,); persons whose group stands for too few confidential values."""
+        if self.l == 1:
+            return np.zeros(links.sizes[root_of(links.keys)], dtype=bool)
+        return without_diversity({name: result.records for name, result in results.items()}, links, self.l)
+
+    def _of_households(
+        self,
+        tables: Mapping[str, Records],
+        links: Links,
+        columns: Mapping[str, tuple[str, ...]],
+        rng: Generator,
+        progress: Progress,
+    ) -> dict[str, StepResult]:
+        """The outcome where households are what is alike: they stand above the persons."""
+        root = root_of(links.keys)
+        numbers = _numbers_of(tables[root], "household")
+        present, first, above = np.unique(numbers, return_index=True, return_inverse=True)
+        strata = [tables[root][name].take(first) for name in tables[root].names("stratum")]
+        homes = Records(variables=tuple(strata), rows=np.arange(len(present)))
+        keys = {HOUSEHOLDS: Key(key=HOUSEHOLDS), **links.keys}
+        keys[root] = replace(links.keys[root], parent=HOUSEHOLDS, link=HOUSEHOLDS)
+        nested = Links(keys=keys, sizes={HOUSEHOLDS: len(present), **links.sizes}, above={root: above, **links.above})
+        households = replace(self, unit="person")
+        results = households.over_tables(
+            {HOUSEHOLDS: homes, **tables}, nested, {HOUSEHOLDS: (), **columns}, rng, progress
+        )
+        return {name: results[name] for name in links.keys}
 
     def _orders(self, tables: Mapping[str, Records], links: Links) -> dict[str, Longs]:
         if self.order is None:
@@ -112,11 +160,10 @@ class Profiles(Mask):
         ranks = {name: np.unique(tables[name][self.order].values, return_inverse=True)[1] for name in having}
         return {name: np.where(tables[name][str(self.order)].missing, -1, rank) for name, rank in ranks.items()}
 
-    def _groups(self, people: People, progress: Progress) -> Partition:
+    def _groups(self, people: People, values: Ints, progress: Progress) -> Partition:
         """The groups of persons."""
-        strata = people.tables[people.root].strata
-        strata = np.zeros(people.links.sizes[people.root], dtype=np.int64) if strata is None else strata
-        sizes, values = np.bincount(strata), values_of(people)
+        strata = _strata_of(people)
+        sizes = np.bincount(strata)
         if sizes.min(initial=self.k) < self.k or not len(values):
             fewest = plural(int(min(sizes, default=0)), "person")
             there = "a stratum has" if len(sizes) > 1 else "there are"
@@ -144,6 +191,30 @@ class Profiles(Mask):
             facts={**facts, **changed.facts},
             grouping=grouping if columns else None,
         )
+
+
+def _numbers_of(records: Records, unit: str) -> Longs:
+    """Shape (n,); number of each record's person or household; each record is a person where no column says so.
+
+    Raises DataError if there is no column of households, or records lack their number.
+    """
+    numbers = records.unit_numbers(unit)
+    if numbers is None and unit == "person":
+        return np.arange(len(records))
+    if numbers is None:
+        raise DataError("profiles: no column has the role household, which unit: household counts. Give it to one.")
+    if nobody := int((numbers < 0).sum()):
+        raise DataError(f"profiles: {plural(nobody, 'record')} without a {unit}. Set missing: drop for that column.")
+    return numbers
+
+
+def _strata_of(people: People) -> Longs:
+    strata = people.tables[people.root].strata
+    return np.zeros(people.links.sizes[people.root], dtype=np.int64) if strata is None else strata
+
+
+def _rows_with_places(places: Places) -> dict[str, Longs]:
+    return {name: np.flatnonzero(labels >= 0) for name, labels in places.labels.items()}
 
 
 def _where_none_lacks(variable: Variable, before: Variable, part: Partition) -> Variable:

@@ -27,18 +27,20 @@ from shoal.mask.profiles import Profiles
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.context import ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
+from shoal.plan.linked_explored import explored_section, read_explored
 from shoal.plan.linked_keys import OF_KEYS, OF_TABLE, person_column, read_keys
 from shoal.plan.linked_ledger import ledger_section, read_ledger
 from shoal.plan.linked_rules import read_rules
-from shoal.plan.linked_sections import mistaken_settings, read_over_tables
+from shoal.plan.linked_sections import copies_of, mistaken_settings, read_over_tables
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
-from shoal.plan.sections import EditRules, LedgerRules, Output
+from shoal.plan.sections import EditRules, Exploration, LedgerRules, Output
 from shoal.plan.synthesis import Synthesis, faults, read_synthesis, with_synthesis
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import Gate
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
+from shoal.risk.unique_exact_matches import UniqueExactMatches
 from shoal.table.links import Keys, root_of
 from shoal.table.schema import ALL_OTHERS
 from shoal.vocabulary.errors import InputError, Mistake, PlanError, unknown
@@ -57,6 +59,7 @@ OF_TABLES = (
     "suppress_persons",
     "release_keys",
     "ledger",
+    "explore",
     *FOR_ALL,
 )
 """Sections of a plan for several tables."""
@@ -97,6 +100,10 @@ class LinkedPlan:
         Release the keys, numbered anew by chance among the released rows (true), or no key at all (false).
     ledger
         The ledger of all releases, by the key of persons; None without one.
+    explore
+        Steps and ranges of parameters for `shoal.explore`; `protect` ignores them.
+    copies
+        Number of times that all tables are made, each time with other random numbers; each table's own plan has one.
     folder
         Folder in which files that the plan names are looked up.
     """
@@ -113,6 +120,8 @@ class LinkedPlan:
     suppress_persons: float = 0.0
     release_keys: bool = True
     ledger: LedgerRules | None = None
+    explore: Exploration | None = None
+    copies: int = 1
     context: ContextName | None = None
     folder: Path = field(default_factory=Path)
 
@@ -146,6 +155,13 @@ class LinkedPlan:
         return self.tables[self.root].output
 
     @property
+    def taken(self) -> list[Measure]:
+        """The measures over all tables that are taken: named, bounded, and of made-up persons those who are copied."""
+        copied = () if self.synthesis is None else (UniqueExactMatches(),)
+        named = (*self.measures, *(gate.measure for gate in self.bounds), *copied)
+        return [m for n, m in enumerate(named) if not any(m.same_as(other) for other in named[:n])]
+
+    @property
     def k(self) -> int:
         """The largest k that a requirement asks of classes, over all tables or in one; 2 where none does."""
         models = (*self.requirements, *(model for plan in self.tables.values() for model in plan.requirements))
@@ -174,8 +190,11 @@ class LinkedPlan:
             "suppress_persons": self.suppress_persons,
             "release_keys": self.release_keys,
             "ledger": ledger_section(self.ledger, public=public),
+            "explore": explored_section(self.explore, public=public),
             **{name: root[name] for name in FOR_ALL if name in root},
         }
+        if self.copies > 1:
+            sections["output"] = {**root.get("output", {}), "copies": self.copies}
         unsaid: Spec = {
             "synthesis": None,
             "steps": [],
@@ -185,6 +204,7 @@ class LinkedPlan:
             "suppress_persons": 0.0,
             "release_keys": True,
             "ledger": None,
+            "explore": None,
         }
         return {name: content for name, content in sections.items() if content != unsaid.get(name)}
 
@@ -224,6 +244,7 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
     keys = read_keys(sections.get("tables"), mistakes)
     synthesis = read_synthesis(sections.get("synthesis"), mistakes)
     ledger = read_ledger(sections.get("ledger"), keys, mistakes)
+    explored = read_explored(sections.get("explore"), mistakes, made_up=synthesis is not None)
     if mistakes:
         raise PlanError(in_words(mistakes, sections, source), mistakes)
     released = sections.get("release_keys") is not False
@@ -254,6 +275,8 @@ def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
         suppress_persons=float(sections.get("suppress_persons") or 0.0),
         release_keys=released,
         ledger=ledger,
+        explore=explored,
+        copies=copies_of(sections.get("output")),
         context=sections.get("for"),
         folder=folder,
     )
@@ -297,8 +320,12 @@ def _table(
         content["steps"] = [*first, *(content.get("steps") or ())]
     for section in FOR_ALL:
         if section in sections and section not in without:
-            content[section] = sections[section]
+            content[section] = _without_copies(sections[section]) if section == "output" else sections[section]
     return read_sections(content, f"{source}, table '{name}'", folder)
+
+
+def _without_copies(output: Any) -> Any:
+    return {key: value for key, value in output.items() if key != "copies"} if isinstance(output, Mapping) else output
 
 
 def _check_shifts(tables: Mapping[str, Plan]) -> None:

@@ -11,6 +11,17 @@ OF_KEYS = ("file", "key", "parent", "link")
 OF_TABLE = ("columns", "steps", "requirements", "measures", "constraints", "publish", "accept")
 """Keys of a table in a plan: those that link it, and sections of a plan."""
 
+SEVERAL_PARENTS = (
+    "table '{}': parent must be one table, for its rows belong to a person by one path. Name the table through which "
+    "they do, and give the column with the other key the role identifier, which leaves it out; or join what that key "
+    "looks up to this table before."
+)
+
+SEVERAL_COLUMNS = (
+    "table '{}': {} must be one column. Where several together are the key, make one of them before, in this table and "
+    "in those that link to it, as in account + '-' + number."
+)
+
 NAME = re.compile(r"[^\W_][\w-]*")
 
 
@@ -47,8 +58,13 @@ def _of_key(tables: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> I
     parent, place = table.get("parent"), ("tables", name)
     if not isinstance(table.get("columns"), (Mapping, type(None))):
         yield (*place, "columns"), f"table '{name}': columns must be a mapping, with a role for every column."
-    if parent is not None and parent not in list(tables):
+    if isinstance(parent, (list, tuple, Mapping)):
+        yield (*place, "parent"), SEVERAL_PARENTS.format(name)
+    elif parent is not None and parent not in list(tables):
         yield (*place, "parent"), f"table '{name}': {unknown('table', str(parent), tables)}"
+    for key in ("key", "link"):
+        if isinstance(table.get(key), (list, tuple, Mapping)):
+            yield (*place, key), SEVERAL_COLUMNS.format(name, key)
     lower = [other for other, described in tables.items() if described.get("parent") == name]
     if table.get("key") is None and (lower or parent is None):
         why = f"{quoted(lower)} hang on it" if lower else "its rows are persons"

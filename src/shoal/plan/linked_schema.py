@@ -51,6 +51,7 @@ def _several(one: JsonSchemaValue) -> JsonSchemaValue:
         "suppress_persons": {"type": "number", "minimum": 0, "maximum": 1, "default": 0},
         "release_keys": {"type": "boolean", "default": True},
         "ledger": _ledger(),
+        "explore": one["properties"]["explore"],
         **{section: one["properties"][section] for section in FOR_ALL},
     }
     return _closed("shoal plan for several tables", properties, "tables")

@@ -15,10 +15,12 @@ from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.of_units import UnitModel
 from shoal.table.schema import UNITS
 from shoal.vocabulary.errors import InputError, Mistake, PlanError, unknown
-from shoal.vocabulary.registry import registered
+from shoal.vocabulary.registry import entry, registered
 
 KINDS = ("risk", "utility")
 """Kinds of measures."""
+
+MOST_COPIES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,19 +44,18 @@ def read_over_tables(sections: Mapping[str, Any], *, made_up: bool) -> OverTable
         steps=steps,
         requirements=tuple(model for model in required if isinstance(model, UnitModel)),
         bounds=tuple(model for model in required if isinstance(model, Gate)),
-        measures=tuple(_measures(sections)),
+        measures=tuple(_measures(sections, made_up=made_up)),
     )
 
 
 def mistaken_settings(sections: Mapping[str, Any]) -> Iterator[Mistake]:
     """Mistakes of single values, and of sections that do not go together."""
     share, released, output = (sections.get(name) for name in ("suppress_persons", "release_keys", "output"))
+    yield from _copies(output, made_up=sections.get("synthesis") is not None)
     if share is not None and (isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1):
         yield ("suppress_persons",), f"suppress_persons must be a share of the persons, from 0 to 1; got {share!r}."
     if not isinstance(released, (bool, type(None))):
         yield ("release_keys",), f"release_keys must be true or false; got {released!r}."
-    if isinstance(output, Mapping) and output.get("copies", 1) != 1:
-        yield ("output", "copies"), "output: copies must be 1 for several tables. Run the plan again with another seed."
     if isinstance(output, Mapping) and output.get("shuffle") is False and released is False:
         yield (
             ("output", "shuffle"),
@@ -66,21 +67,46 @@ def mistaken_settings(sections: Mapping[str, Any]) -> Iterator[Mistake]:
         yield ("steps",), "steps over all tables make persons alike who are released; none is. Leave them out."
 
 
+def _copies(output: Any, *, made_up: bool) -> Iterator[Mistake]:
+    """The mistake of asking for copies of rows that are people's own, or of no number of copies."""
+    copies, place = copies_of(output), ("output", "copies")
+    if isinstance(copies, bool) or not isinstance(copies, int) or not 1 <= copies <= MOST_COPIES:
+        yield place, f"output: copies must be a whole number from 1 to {MOST_COPIES:,}; got {copies!r}."
+    elif copies > 1 and not made_up:
+        yield (
+            place,
+            "output: copies must be 1 where people's rows are released, for what copies share joins them into more "
+            "than each is proved for. To release several, make persons up, as in synthesis: {replace: cart}.",
+        )
+
+
+def copies_of(output: Any) -> Any:
+    """The number of copies that the section `output` of a plan asks for, as it is written."""
+    return output.get("copies", 1) if isinstance(output, Mapping) else 1
+
+
 def measures_over_tables() -> list[str]:
     """Names of the measures that mean something over several tables."""
     return [entry.name for kind in KINDS for entry in registered(kind) if entry.cls.over_tables is not None]
 
 
-def _check(measure: Measure) -> None:
+def check_over_tables(measure: Measure, *, made_up: bool) -> None:
     """Refuse a measure that means nothing over several tables, or has a parameter that means nothing there."""
+    if made_up and measure.over_tables == "classes":
+        raise PlanError(NO_CLASSES.format(measure.method_name))
     if measure.over_tables is None:
         *names, last = measures_over_tables()
         raise PlanError(
             f"{measure.method_name} is measured table by table, for it compares single records. State it below a "
             f"table; over all tables there are {', '.join(names)} and {last}."
         )
-    if measure.over_tables == "profiles" and measure != type(measure)():
-        raise PlanError(f"{measure.method_name} over all tables takes no columns and no missing. Leave them out.")
+    if measure.over_tables in ("profiles", "classes", "tables") and measure != type(measure)():
+        own = [name for name in entry(measure.method_kind, measure.method_name).parameters if _set(measure, name)]
+        raise PlanError(f"{measure.method_name} over all tables takes no {' and no '.join(own)}. Leave it out.")
+
+
+def _set(measure: Measure, name: str) -> bool:
+    return bool(getattr(measure, name) != getattr(type(measure)(), name))
 
 
 def _listed(sections: Mapping[str, Any], section: str) -> Iterator[tuple[int, Any]]:
@@ -111,7 +137,7 @@ def _requirements(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[Uni
         raise _mistake(("for",), unknown("value of for", str(context), list(CONTEXTS)))
     for number, item in _listed(sections, "requirements"):
         try:
-            model = _of_persons(read_requirement(item))
+            model = _of_persons(read_requirement(item), made_up=made_up)
             if made_up and isinstance(model, UnitModel):
                 raise PlanError(NO_CLASSES.format(model.method_name))
         except InputError as error:
@@ -119,16 +145,16 @@ def _requirements(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[Uni
         named.add(model.method_name)
         yield model
     if context is not None and made_up and COPIES["risk"] not in named:
-        yield _of_persons(read_requirement(COPIES))
+        yield _of_persons(read_requirement(COPIES), made_up=made_up)
     elif context is not None and not made_up and "k-anonymity" not in named:
         yield KAnonymity(k=CONTEXTS[context].k, unit="person")
 
 
-def _measures(sections: Mapping[str, Any]) -> Iterator[Measure]:
+def _measures(sections: Mapping[str, Any], *, made_up: bool) -> Iterator[Measure]:
     for number, item in _listed(sections, "measures"):
         try:
             measure: Measure = read_method(item, KINDS)
-            _check(measure)
+            check_over_tables(measure, made_up=made_up)
         except InputError as error:
             raise _mistake(("measures", number), f"measures {number + 1}: {error}") from None
         yield measure
@@ -138,10 +164,10 @@ def _mistake(place: tuple[str | int, ...], sentence: str) -> PlanError:
     return PlanError(sentence, [(place, sentence)])
 
 
-def _of_persons(model: PrivacyModel) -> UnitModel | Gate:
+def _of_persons(model: PrivacyModel, *, made_up: bool) -> UnitModel | Gate:
     """The requirement on persons over several tables, or bound on a figure. Raises PlanError if it is none."""
     if isinstance(model, Gate):
-        _check(model.measure)
+        check_over_tables(model.measure, made_up=made_up)
         return model
     if not isinstance(model, UnitModel) or model.unit not in (None, *UNITS):
         raise PlanError(

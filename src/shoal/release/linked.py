@@ -3,6 +3,7 @@
     release/patients.csv, stays.csv, drugs.csv      the tables, with keys numbered anew
     release/evidence.json, report.html              what was proved, over all tables and in each
     release/patients/, stays/, drugs/               codebook, evidence and report of each table
+    release/copies/1/patients.csv, ...              in place of the tables above, where there are several copies
     private/patients/, stays/, drugs/               what may not leave the building, by table
 
 What is proved over all tables is proved again on the files as they were written, joined by the keys in them.
@@ -58,6 +59,8 @@ class LinkedRelease(Release):
         The plan of all.
     links
         Which released row belongs to which.
+    further
+        The other copies, if the plan asks for several; each is a release proved by itself.
     pending
         Enters the release in the plan's ledger when it is written; None without a ledger.
 
@@ -67,6 +70,7 @@ class LinkedRelease(Release):
     tables: Mapping[str, WholeRelease]
     plan: LinkedPlan = field(repr=False)
     links: Links = field(repr=False)
+    further: "tuple[LinkedRelease, ...]" = field(default=(), repr=False)
     pending: Pending | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -92,8 +96,8 @@ class LinkedRelease(Release):
 
     @property
     def copies(self) -> "tuple[LinkedRelease, ...]":
-        """The release itself."""
-        return (self,)
+        """This release and all further ones of the same plan, as `shoal.combine_tables` takes their data."""
+        return (self, *self.further)
 
 
 def counted(links: Links) -> str:
@@ -200,6 +204,8 @@ def publish_linked(
     ----------
     labels
         The input tables, by name, for their column and value labels.
+    frontier
+        The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
     """
     check_proved(release, unproved=unproved)
     target = Path(directory)
@@ -210,25 +216,38 @@ def publish_linked(
         private.mkdir(mode=0o700)
         files: dict[str, str] = {}
         shown: dict[Path, list[TableOfSeveral]] = {public: [], private: []}
-        read: dict[str, tuple[Table, TablePair]] = {}
+        read: list[dict[str, tuple[Table, TablePair]]] = [{} for _ in release.copies]
         for name, of in release.tables.items():
             check_as_proved(of)
             (public / name).mkdir()
             (private / name).mkdir()
             own = None if labels is None else labels.get(name)
-            read[name] = write_public(of, public / name, own, None, data=str(public / name))
+            proved = write_public(of, public / name, own, None, _files(name, release, public))
+            for tables_of_copy, pair in zip(read, proved, strict=True):
+                tables_of_copy[name] = pair
             write_private(of, private / name, None, own)
             for folder, tables in shown.items():
                 tables.append(_shown(release, name, read_evidence(folder / name / "evidence.json")))
             files |= read_evidence(public / name / "evidence.json")["sha256"]
-        _prove_files(release, read)
+        for copy, tables_of_copy in zip(release.copies, read, strict=True):
+            _prove_files(copy, tables_of_copy)
         write_evidence({**public_evidence(release, files=files), "tables": shown[public]}, public)
-        write_evidence({**private_evidence(release), "tables": shown[private]}, private)
+        write_evidence({**private_evidence(release, frontier=frontier), "tables": shown[private]}, private)
         if release.pending is not None:
             release.pending.record(temporary, release.account)
         write_record(release.record, temporary)
         check_free(target, overwrite=overwrite)
     return target
+
+
+def _files(name: str, release: LinkedRelease, public: Path) -> list[str]:
+    """The files of a table, of all copies, in the public folder and without their endings."""
+    if not release.further:
+        return [name]
+    folders = [f"copies/{number + 1}" for number in range(len(release.copies))]
+    for folder in folders:
+        (public / folder).mkdir(parents=True, exist_ok=True)
+    return [f"{folder}/{name}" for folder in folders]
 
 
 def _shown(release: LinkedRelease, name: str, content: EvidenceFile) -> TableOfSeveral:
@@ -265,4 +284,4 @@ def over_released(
     stages = [(Joined.of(tables, links), NO_LAWS) for tables in known]
     over = [judged.verdict for judged in judged_over_tables(plan.requirements, stages)]
     bounds = [gate for gate in plan.bounds if everything or not gate.needs_original]
-    return [*over, *bounded_over_tables(bounds, stages, None), *checked(rules, written, links)]
+    return [*over, *bounded_over_tables(bounds, stages, None, pairs), *checked(rules, written, links)]

@@ -6,8 +6,9 @@ files that its record names are ever replaced.
 """
 
 import json
+import os
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.lines import dump_yaml
+from shoal.plan.linked import LinkedPlan
 from shoal.plan.publication import moved
 from shoal.release import OF, WHOSE, LargeRelease, Release, WholeRelease, require
 from shoal.release.directory import RECORD, check_free, files_in
@@ -157,7 +159,7 @@ class PublishableFrontier(Protocol):
     @property
     def recommended(self) -> str | None: ...
     @property
-    def plans(self) -> Mapping[str, Plan]: ...
+    def plans(self) -> Mapping[str, Plan | LinkedPlan]: ...
     def as_mapping(self) -> FrontierFile: ...
 
 
@@ -179,38 +181,47 @@ def publish_frontier(frontier: PublishableFrontier, directory: str | Path) -> Pa
     return folder
 
 
-def _from_there(plan: Plan, folder: Path) -> str:
+def _from_there(plan: Plan | LinkedPlan, folder: Path) -> str:
     """The plan as a file in a folder, from which its own files are found."""
-    return dump_yaml(moved(plan, folder))
+    if isinstance(plan, Plan):
+        return dump_yaml(moved(plan, folder))
+    ledger = plan.ledger
+    if ledger is not None and ledger.file is not None:
+        there = os.path.relpath(plan.folder / ledger.file, folder)
+        plan = replace(plan, ledger=ledger.model_copy(update={"file": there}))
+    of_tables = {name: moved(own, folder) for name, own in plan.tables.items()}
+    return dump_yaml(plan.sections(of_tables, plan.edit_rules.rules))
 
 
 def write_public(
-    release: WholeRelease, folder: Path, labels: Table | None, approved: Approved | None, data: str = "data"
-) -> tuple[Table, TablePair]:
-    """Write the public folder of a release that holds its table, and prove the release on its file.
+    release: WholeRelease, folder: Path, labels: Table | None, approved: Approved | None, data: Sequence[str] = ()
+) -> list[tuple[Table, TablePair]]:
+    """Write the public folder of a release that holds its table, and prove the release on its files.
 
     Parameters
     ----------
     data
-        Path of the data file from the folder, or from the root, without its ending.
+        Paths of the data files of all copies from the folder above, without their endings; `data`, or `data-1` and so
+        on, in the folder itself by default.
 
     Returns
     -------
-    The table as read back, and the pair on which it was proved; of several copies the last.
+    Of each copy the table as read back, and the pair on which it was proved.
     """
+    root = folder.parent if data else folder
+    data = data or [f"data-{number + 1}" if release.further else "data" for number in range(len(release.copies))]
     coded = _codings(release, labels)
     measures = _measures(release, labels, coded)
     table = replace(in_codes(_labelled(release, labels), coded), measures=measures)
-    written = {}
-    for number, copy in enumerate(release.copies, 1):
-        path = folder / (f"{data}-{number}" if release.further else data)
-        path = path.with_suffix(f".{release.output.format}")
+    written, proved = {}, []
+    for name, copy in zip(data, release.copies, strict=True):
+        path = root / f"{name}.{release.output.format}"
         labelled = _labelled(copy, labels)
         write_table(
             replace(in_codes(labelled, coded), measures=measures), path, guard_formulas=release.output.guard_formulas
         )
-        proved = _prove_file(copy, labelled.frame, path, coded)
-        written[path.name] = sha256_of(path)
+        proved.append(_prove_file(copy, labelled.frame, path, coded))
+        written[path.relative_to(root).as_posix()] = sha256_of(path)
     write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame), RECORD_VERSION))
     content = public_evidence(release, files=written, labels=table.value_labels, titles=table.labels)
     if approved is not None:

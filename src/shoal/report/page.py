@@ -105,7 +105,7 @@ def over_copies(copies: Sequence[Copy]) -> list[tuple[str, float, float]]:
         }
         for copy in copies
     ]
-    figures = {title: [copy[title] for copy in named] for title in named[0]}
+    figures = {title: [copy.get(title) for copy in named] for title in named[0]}
     values_of = {title: [value for value in values if value is not None] for title, values in figures.items()}
     return [(title, min(v), max(v)) for title, v in values_of.items() if len(v) == len(copies)]
 

@@ -16,6 +16,8 @@ class Marketer(LookalikeRisk):
     """
 
     question = "linkability"
+    over_tables = "classes"
+    of_persons = "Someone who knows all records of everybody, and matches every person, is right for {} % of them."
 
     def of(self, alike: Lookalikes) -> Finding:
         share = alike.mean(1.0 / alike.population)

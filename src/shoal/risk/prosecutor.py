@@ -25,6 +25,8 @@ class Prosecutor(LookalikeRisk):
     question = "singling out"
     prominence = 50
     headline = ": of the worst record"
+    over_tables = "classes"
+    of_persons = "Whoever knows all records of a person picks the right one with a chance of {} % at worst."
 
     threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.2
 

@@ -13,6 +13,8 @@ class SampleUniques(LookalikeRisk):
     """Share of records whose combination of quasi-identifiers occurs only once in the released table."""
 
     question = "singling out"
+    over_tables = "classes"
+    of_persons = "{} % of the persons have records, all taken together, that nobody else has."
 
     def of(self, alike: Lookalikes) -> Finding:
         share = alike.share(alike.sizes == 1)

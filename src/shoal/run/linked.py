@@ -8,10 +8,11 @@ released with.
 """
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -20,16 +21,17 @@ import numpy as np
 from shoal.constraints.over_rows import RulesOverRows
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.joined import Joined
-from shoal.kernels.arrays import Bools, Floats, Longs, ints
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.draws import keyed_generator, seed_below
 from shoal.mask.shift_dates import ShiftDates
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.steps import Step, settings_of
-from shoal.risk.unique_exact_matches import UniqueExactMatches
 from shoal.run.carry_out import NO_STEPS, Outcome, SharedSteps, Stepped, after_steps, check_seed, microdata
 from shoal.run.common_steps import after_common_steps
 from shoal.run.course import Course
 from shoal.run.made_up import made_up_tables
+from shoal.run.new_keys import NewKeys
 from shoal.run.over_measures import bounded_over_tables, measured_over_tables
 from shoal.run.over_rows import STAGE, admitted, as_known, checked, obeying
 from shoal.run.over_tables import OverTables, judged_over_tables
@@ -45,8 +47,11 @@ from shoal.vocabulary.errors import DataError, InputError, ParameterError, Refus
 from shoal.vocabulary.facts import Facts
 from shoal.vocabulary.progress import OnProgress
 
-TABLES, KEYS, SHIFTS = 1 << 26, 1 << 27, 1 << 28
-"""Keys of the random numbers of each table, of released keys, and of shifts, beyond the number of any step."""
+TABLES, SHIFTS = 1 << 26, 1 << 28
+"""Keys of the random numbers of each table, and of shifts, beyond the number of any step and the keys of rows."""
+
+
+NO_COLUMNS: Mapping[str, Collection[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,14 +92,18 @@ class LinkedOutcome:
     @property
     def bounded(self) -> list[Verdict]:
         """Verdicts on bounds on figures over all tables."""
-        return bounded_over_tables(self.plan.bounds, self.stages, self.before) if self.plan.bounds else []
+        bounds = self.plan.bounds
+        return bounded_over_tables(bounds, self.stages, self.before, self._pairs) if bounds else []
+
+    @property
+    def _pairs(self) -> Mapping[str, TablePair]:
+        return {name: done.pair for name, done in self.tables.items()}
 
     def findings(self) -> list[Finding]:
         """Figures of the measures over all tables, those that are bounded too; of made-up persons, of their copies."""
-        copied = () if self.plan.synthesis is None else (UniqueExactMatches(),)
-        named = (*self.plan.measures, *(gate.measure for gate in self.plan.bounds), *copied)
-        measures = [m for n, m in enumerate(named) if not any(m.same_as(other) for other in named[:n])]
-        return measured_over_tables(measures, self.stages[0][0], self.before, self.entropy) if measures else []
+        measures = self.plan.taken
+        written = self.stages[0][0]
+        return measured_over_tables(measures, written, self.before, self._pairs, self.entropy) if measures else []
 
     @cached_property
     def stages(self) -> list[tuple[Joined, Mapping[str, Laws]]]:
@@ -107,13 +116,21 @@ class LinkedOutcome:
         return checked(self.rules, {name: done.released for name, done in self.tables.items()}, self.links)
 
 
-def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | None, tell: OnProgress) -> LinkedOutcome:
+def carry_out_linked(
+    tables: Mapping[str, Any],
+    plan: LinkedPlan,
+    seed: int | None,
+    tell: OnProgress,
+    fractional: Mapping[str, Collection[str]] = NO_COLUMNS,
+) -> LinkedOutcome:
     """Carry a plan out on its tables.
 
     Parameters
     ----------
     tables
         Each as for `shoal.protect`, held whole, by the names that the plan gives them.
+    fractional
+        By table, as for `carry_out`.
 
     Raises
     ------
@@ -145,12 +162,16 @@ def carry_out_linked(tables: Mapping[str, Any], plan: LinkedPlan, seed: int | No
     courses = obeying(rules, {name: done.course for name, done in stepped.items()}, links, STAGE)
     stepped = {name: replace(done, course=courses[name]) for name, done in stepped.items()}
     stepped, dropped = _without_failing(stepped, plan, links, before, rules)
-    numbered = _Numbered.of(plan, links, stepped, entropy)
+    numbered = NewKeys.of(plan, links, stepped, entropy)
     columns = {name: eager(_cells(table))[0].columns for name, table in tables.items()}
     courses = obeying(
         rules, {name: _concluded(name, done) for name, done in stepped.items()}, links, f"{STAGE}, once more"
     )
-    outcomes = {name: numbered.released(name, done, columns[name], courses[name]) for name, done in stepped.items()}
+    outcomes = {}
+    for name, done in stepped.items():
+        with in_table(name):
+            own = fractional.get(name, ())
+            outcomes[name] = numbered.released(name, done, columns[name], courses[name], own)
     return LinkedOutcome(
         plan=plan,
         entropy=entropy,
@@ -336,60 +357,3 @@ def _stages(
     some = any(outcome.closure.filled for outcome in done.values())
     stages = [Joined.of(tables, left) for tables in as_known(rules, written, filled if some else None, left)]
     return [(joined, before.laws(joined)) for joined in stages]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Numbered:
-    """New keys of the released rows.
-
-    Parameters
-    ----------
-    numbers
-        Shape (n,) by table; the new key of each row that came in, of those that are released: numbers from 1 to these,
-        dealt by chance.
-    """
-
-    plan: LinkedPlan
-    links: Links
-    numbers: Mapping[str, Longs]
-
-    @classmethod
-    def of(cls, plan: LinkedPlan, links: Links, stepped: Mapping[str, Stepped], entropy: int) -> "_Numbered":
-        numbers = {}
-        for place, (name, done) in enumerate(stepped.items()):
-            rows = done.course.records.rows
-            numbers[name] = np.zeros(links.sizes[name], dtype=np.int64)
-            numbers[name][np.sort(rows)] = keyed_generator(entropy, KEYS, place).permutation(len(rows)) + 1
-        return cls(plan=plan, links=links, numbers=numbers)
-
-    def released(self, name: str, done: Stepped, columns: list[str], course: Course) -> Outcome:
-        """The finished table, with its new keys in the order of its columns."""
-        with in_table(name):
-            outcome = done.outcome(numbered=partial(self._with_keys, name, columns), course=course)
-        order = [column for column in columns if column in outcome.released]
-        return replace(
-            outcome,
-            finished=replace(outcome.finished, frame=outcome.finished.frame.select(order)),
-            released=outcome.released.select(order),
-        )
-
-    def _with_keys(self, name: str, columns: list[str], records: Records) -> Records:
-        """The records with new keys in place of the number of the person."""
-        person = self.plan.person_column(name)
-        if not self.plan.release_keys:
-            return records
-        records = records if person in columns else records.without([person])
-        keys = key_columns(self.plan.keys, name, columns)
-        return records.with_variables(*(self._key(column, other, name, records) for column, other in keys.items()))
-
-    def _key(self, column: str, other: str, name: str, records: Records) -> Variable:
-        """The new keys of the rows of a table, in a column of it or of one below."""
-        numbers = self.numbers[other][self.links.rows_of(other, name)[records.rows]]
-        present, codes = np.unique(numbers, return_inverse=True)
-        return Variable(
-            name=column,
-            role="person" if other == self.plan.root else "identifier",
-            level="nominal",
-            values=ints(codes),
-            categories=tuple(present.tolist()),
-        )

@@ -18,45 +18,57 @@ from shoal.kernels.draws import keyed_generator
 from shoal.privacy.gate import Gate
 from shoal.run.judging import MEASURES
 from shoal.table.laws import Laws
-from shoal.table.links import below
+from shoal.table.links import below, root_of
 from shoal.table.records import Records
 from shoal.table.variable import Variable
-from shoal.vocabulary.errors import plural, quoted
+from shoal.vocabulary.errors import in_digits, plural, quoted
+
+Pairs = Mapping[str, TablePair]
 
 NOT_JOINED = "No released table, joined with all above it, has the columns that it is taken on."
 
 
 def measured_over_tables(
-    measures: Sequence[Measure], released: Joined, original: Joined | None, entropy: int
+    measures: Sequence[Measure], released: Joined, original: Joined | None, pairs: Pairs, entropy: int
 ) -> list[Finding]:
-    """Figures of measures over linked tables, each with random numbers of its own."""
+    """Figures of measures over linked tables, each with random numbers of its own.
+
+    `pairs`: by table, the original and the release.
+    """
     return [
-        _finding(measure, released, original, keyed_generator(entropy, MEASURES, number))
+        _finding(measure, released, original, pairs, keyed_generator(entropy, MEASURES, number))
         for number, measure in enumerate(measures)
     ]
 
 
 def bounded_over_tables(
-    bounds: Sequence[Gate], stages: Sequence[tuple[Joined, Mapping[str, Laws]]], original: Joined | None
+    bounds: Sequence[Gate], stages: Sequence[tuple[Joined, Mapping[str, Laws]]], original: Joined | None, pairs: Pairs
 ) -> list[Verdict]:
     """Verdicts on bounds over linked tables: of risks, on the stage on which they fail, if they do.
 
-    `stages`: as for `judged_over_tables`.
+    `stages`: as for `judged_over_tables`; `pairs`: as for `measured_over_tables`.
     """
     verdicts = []
     for gate in bounds:
         filled = [stage for joined, laws in stages for stage in joined.stages(laws)]
         some = filled if gate.measure.method_kind == "risk" else filled[:1]
-        judged = [gate.verdict_of(_finding(gate.measure, stage, original, np.random.default_rng(0))) for stage in some]
+        findings = [_finding(gate.measure, stage, original, pairs, np.random.default_rng(0)) for stage in some]
+        judged = [gate.verdict_of(finding) for finding in findings]
         failed = [verdict for verdict in judged if not verdict.holds]
         verdicts.append(failed[0] if failed else judged[0])
     return verdicts
 
 
-def _finding(measure: Measure, released: Joined, original: Joined | None, rng: np.random.Generator) -> Finding:
+def _finding(
+    measure: Measure, released: Joined, original: Joined | None, pairs: Pairs, rng: np.random.Generator
+) -> Finding:
     """The figure over all tables: of several joins, the worst."""
     if measure.over_tables == "profiles":
         findings = [_matches(measure, released, original, rng)]
+    elif measure.over_tables == "classes":
+        findings = [_of_classes(measure, released, rng)]
+    elif measure.over_tables == "tables":
+        findings = [_of_columns(measure, pairs, rng)]
     else:
         findings = [measure.finding_on(pair, rng) for pair in _pairs(measure, released, original)]
     figures = [finding for finding in findings if finding.value is not None]
@@ -83,6 +95,55 @@ def _matches(measure: Measure, released: Joined, original: Joined | None, rng: n
         f"{'stands' if shown == 1 else 'stand'} in the release with the same rows."
     )
     return replace(finding, title=of_persons, sentence=sentence, facts={})
+
+
+def _of_classes(measure: Measure, released: Joined, rng: np.random.Generator) -> Finding:
+    """A measure of classes, taken on persons: those are alike who have the same profile."""
+    finding = measure.finding_on(_pair(None, _persons(released.branches(None)[root_of(released.links.keys)])), rng)
+    finding = replace(finding, title=f"{measure.title}, of persons", facts={})
+    if finding.value is None:
+        return finding
+    return replace(finding, sentence=measure.of_persons.format(in_digits(100 * finding.value, 3)))
+
+
+def _of_columns(measure: Measure, pairs: Pairs, rng: np.random.Generator) -> Finding:
+    """A measure that is a mean over columns, taken on those of all tables."""
+    if any(pair.original is None for pair in pairs.values()):
+        return measure.without(NO_ORIGINAL)
+    findings = {name: measure.finding_on(pair, rng) for name, pair in pairs.items()}
+    sizes = {name: len(pair.before.names(*measure.roles)) for name, pair in pairs.items()}
+    figures = {name: finding.value for name, finding in findings.items() if finding.value is not None}
+    if not figures:
+        return next(iter(findings.values()))
+    columns = sum(sizes[name] for name in figures)
+    mean = sum(value * sizes[name] for name, value in figures.items()) / columns
+    by_table = ", ".join(f"{in_digits(100 * value, 3)} % in '{name}'" for name, value in figures.items())
+    sentence = f"Over {plural(columns, 'column')} of all tables it is {in_digits(100 * mean, 3)} %: {by_table}."
+    return replace(findings[next(iter(figures))], value=mean, sentence=sentence, by_column=None, facts={})
+
+
+def in_any_copy(measure: Measure, copies: Sequence[Joined], original: Joined) -> Finding:
+    """A measure of exact matches, taken on several copies together: a person whom any gives back counts, and once."""
+    given, x = np.zeros(original.people, dtype=bool), np.zeros(0, dtype=np.int64)
+    for released in copies:
+        x, y = common_profiles(original, released, measure.roles)
+        risk = measure.finding_on(TablePair.of(_persons(x), _persons(y)), np.random.default_rng(0)).record_risk
+        given |= False if risk is None else np.isin(x, y[np.asarray(risk) > 0])
+    nobody = x.max(initial=-1) + 1
+    together = TablePair.of(_persons(x), _persons(np.append(x[given], nobody)))
+    finding = measure.finding_on(together, np.random.default_rng(0))
+    count = int(given.sum())
+    return replace(
+        finding,
+        title=f"{measure.title}, of persons, in any copy, over {quoted(original.links.keys)}",
+        sentence=f"{plural(count, 'person')} whom nobody else resembles {'is' if count == 1 else 'are'} given back by "
+        f"one copy or several.",
+        facts={},
+        record_risk=None,
+        by_record={},
+        clipped=None,
+        influence=None,
+    )
 
 
 def _persons(profiles: Longs) -> Records:

@@ -44,6 +44,7 @@ class InformationKept(OfColumns):
     better: ClassVar[Better] = "higher"
     limits = (0.0, 1.0)
     headline = ", mean over the columns"
+    over_tables = "tables"
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.columns or pair.before.names(*self.roles)

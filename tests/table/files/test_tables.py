@@ -129,7 +129,7 @@ def test_a_column_of_numbers_that_became_text_is_told_without_its_cells(tmp_path
         "Column 'age' is read as text, because 1 of 4 cells is no number (the first in record 2). Mend what is wrong, "
         "leave missing values empty, or say level: nominal in the plan if these are codes.",
         "Column 'day' looks like dates and is read as text, because only dates written YYYY-MM-DD, "
-        "and date-times YYYY-MM-DD hh:mm:ss or, in UTC, YYYY-MM-DDThh:mm:ssZ, are read as such.",
+        "and date-times YYYY-MM-DD hh:mm:ss, YYYY-MM-DDThh:mm:ss or, in UTC, YYYY-MM-DDThh:mm:ssZ, are read as such.",
     ]  # a column with more letters than numbers, as 'code', holds codes
 
 

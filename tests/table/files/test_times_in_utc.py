@@ -111,3 +111,33 @@ def test_shifted_dates_keep_the_time_of_day(tmp_path: Path) -> None:
     moved = release.to_frame()["at"].dt.to_string("%Y-%m-%dT%H:%M:%SZ")
     assert moved.str.slice(10).equals(visits["at"].str.slice(10))
     assert not moved.equals(visits["at"])
+
+
+@pytest.mark.parametrize("fraction", ["", "%.3f", "%.6f"])
+def test_local_times_with_a_t_are_times_too(tmp_path: Path, fraction: str) -> None:
+    """Exports of other systems write 2020-01-03T10:15:00: the release has the same times, with a blank."""
+    cells = table(120, fraction).with_columns(pl.col("at").str.strip_chars_end("Z"))
+    cells.write_csv(tmp_path / "in.csv")
+    assert read_table(tmp_path / "in.csv").frame["at"].dtype == pl.Datetime("us")
+    shoal.protect(tmp_path / "in.csv", PLAN, tmp_path / "out", seed=1)
+    released = pl.read_csv(tmp_path / "out/release/data.csv", infer_schema=False)
+    assert released["at"].equals(cells["at"].str.replace("T", " "))
+    assert shoal.audit(tmp_path / "out/release/data.csv", PLAN).holds
+    mixed = cells.with_columns(at=pl.when(pl.int_range(120) == 5).then(pl.lit("2020-01-03 10:15:00")).otherwise("at"))
+    mixed.write_csv(tmp_path / "mixed.csv")
+    assert read_table(tmp_path / "mixed.csv").frame["at"].equals(mixed["at"]), "two forms stay text"
+
+
+def test_local_times_are_read_alike_in_parts(tmp_path: Path) -> None:
+    cells = table(50).with_columns(pl.col("at").str.strip_chars_end("Z"))
+    (tmp_path / "parts").mkdir()
+    for number, half in enumerate((cells[:20], cells[20:])):
+        half.write_csv(tmp_path / f"parts/{number}.csv")
+    cells.write_csv(tmp_path / "in.csv")
+    whole, parts = (read_table(tmp_path / name).frame for name in ("in.csv", "parts"))
+    assert whole.equals(parts)
+    assert parts["at"].dtype == pl.Datetime("us")
+    wrong = cells.with_columns(at=pl.lit("2020-02-30T10:00:00"))
+    wrong.write_csv(tmp_path / "parts/0.csv")
+    wrong.write_csv(tmp_path / "parts/1.csv")
+    assert read_table(tmp_path / "parts").frame["at"].dtype == pl.String, "no such day"

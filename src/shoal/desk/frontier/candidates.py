@@ -1,7 +1,7 @@
 """Every combination that a plan's section `explore` asks for, each a whole plan."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import isfinite
@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 from shoal.judges.base import Measure
 from shoal.plan import Plan
+from shoal.plan.linked import LinkedPlan
+from shoal.plan.sections import Exploration
 from shoal.privacy.base import hardest, reading_of
 from shoal.report.exploration import KINDS, ExploredAxes, ExploredAxis
 from shoal.run.judging import taken_by
@@ -49,12 +51,12 @@ class Candidate:
 
     name: str
     method: str
-    plan: Plan
+    plan: Plan | LinkedPlan
 
     def value_of(self, of_findings: Sequence[T], axis: Measure) -> T | None:
         """The entry for a measure, of a sequence in the order of the findings; None where there are no findings."""
-        taken = (value for measure, value in zip(taken_by(self.plan), of_findings) if measure.same_as(axis))
-        return next(taken, None)
+        measures = self.plan.taken if isinstance(self.plan, LinkedPlan) else taken_by(self.plan)
+        return next((value for measure, value in zip(measures, of_findings) if measure.same_as(axis)), None)
 
 
 def candidates(plan: Plan) -> list[Candidate]:
@@ -62,25 +64,46 @@ def candidates(plan: Plan) -> list[Candidate]:
 
     Raises PlanError if the section names an unknown method, or a range that no method has.
     """
-    if plan.explore is None:
+    axes, sections = axes_of(plan), plan.as_mapping()
+    sections.pop("explore", None)
+
+    def plan_of(filled: Sequence[Spec], _: Mapping[str, Any]) -> Plan:
+        return _with_axes(Plan.of({**sections, "steps": [*_before(plan), *filled]}, plan.folder), axes)
+
+    return every_candidate(plan.explore, {}, plan_of)
+
+
+def every_candidate(
+    explored: Exploration | None,
+    further: Mapping[str, Sequence[Any]],
+    plan_of: Callable[[Sequence[Spec], Mapping[str, Any]], Plan | LinkedPlan],
+) -> list[Candidate]:
+    """Every combination that a section asks for; refusals as for `candidates`.
+
+    Parameters
+    ----------
+    further
+        Ranges of what is no parameter of a step.
+    plan_of
+        Makes a plan of its steps and the values of those ranges.
+    """
+    if explored is None:
         raise PlanError(
             "explore needs the section 'explore' with at least one method, as in method: [mdav, rank-swap]."
         )
-    ranges = plan.explore.ranges
-    if empty := [key for key, choices in ranges.items() if not choices]:
+    ranges = {key: choices for key, choices in explored.ranges.items() if key not in further}
+    if empty := [key for key, choices in {**ranges, **further}.items() if not choices]:
         raise PlanError(f"explore: the range of '{empty[0]}' is empty. Give it values, or take it out.")
-    axes = axes_of(plan)
     used: set[str] = set()
     candidates: dict[str, Candidate] = {}
-    for name, steps in plan.explore.candidates.items():
+    for name, steps in explored.candidates.items():
         if not name:
             raise PlanError("explore: the name of a candidate is empty. Give it one.")
-        for values, filled in _combinations(str(name), steps, ranges, used):
-            mapping = {**plan.as_mapping(), "steps": [*_before(plan), *filled]}
-            mapping.pop("explore", None)
-            candidate = Candidate(
-                name=f"{name} {values}".strip(), method=str(name), plan=_with_axes(Plan.of(mapping, plan.folder), axes)
-            )
+        tried = product(_combinations(str(name), steps, ranges, used), product(*further.values()))
+        for (values, filled), others in tried:
+            chosen = dict(zip(further, others, strict=True))
+            named = [str(name), values, *(f"{key}={value}" for key, value in chosen.items())]
+            candidate = Candidate(name=" ".join(filter(None, named)), method=str(name), plan=plan_of(filled, chosen))
             twin = candidates.setdefault(slug(candidate.name), candidate)
             if twin.plan.as_mapping() != candidate.plan.as_mapping():
                 raise PlanError(
@@ -141,7 +164,7 @@ def axes_of(plan: Plan) -> Axes:
     """
     explored = plan.explore
     named = (explored.risk, explored.utility) if explored else (DEFAULT_RISK, DEFAULT_UTILITY)
-    both = {kind: _axis(plan, kind, spec) for kind, spec in zip(KINDS, named)}
+    both = {kind: axis_of(plan.measures, kind, spec) for kind, spec in zip(KINDS, named)}
     reading = "equal" if reading_of(plan.requirements) else hardest(_readings(plan)) or "equal"
     if reading != "equal":
         left_open = {kind: axis for kind, axis in both.items() if getattr(axis, "missing", reading) is None}
@@ -161,8 +184,9 @@ def _readings(plan: Plan) -> Iterator[MissingCells]:
             )
 
 
-def _axis(plan: Plan, kind: str, spec: str | Mapping[str, Any]) -> Any:
-    existing = [measure for measure in plan.measures if measure.method_name == spec and measure.method_kind == kind]
+def axis_of(measures: Sequence[Measure], kind: str, spec: str | Mapping[str, Any]) -> Any:
+    """The measure of an axis: of those of a plan, the one that has the name, or a new one."""
+    existing = [measure for measure in measures if measure.method_name == spec and measure.method_kind == kind]
     if len(existing) > 1:
         raise PlanError(
             f"explore: {kind} is '{spec}', which stands under measures more than once. Say which, as in "

@@ -1,10 +1,10 @@
 """An exploration: every candidate tried once, and the frontier of their figures."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,12 @@ import polars as pl
 import shoal
 from shoal.desk.frontier.candidates import Axes, Candidate, axes_of, candidates, unprotected
 from shoal.desk.frontier.choice import Point, pareto_of, point_of, recommend
+from shoal.desk.frontier.of_tables import linked_axes, linked_candidates, linked_unprotected
 from shoal.desk.frontier.workers import CandidateResult, carried_out
+from shoal.desk.linked import tables_in_memory
 from shoal.judges.base import Measure
 from shoal.plan import Plan
+from shoal.plan.linked import LinkedPlan, any_plan
 from shoal.report.display import Picture, displayed
 from shoal.report.exploration import FrontierFile
 from shoal.report.frontier_marks import axes as axes_of_map
@@ -23,6 +26,7 @@ from shoal.report.frontier_marks import marks, numbered
 from shoal.report.frontier_page import frontier_parts
 from shoal.report.page import map_of
 from shoal.run.carry_out import microdata
+from shoal.run.linked import links_of, with_persons
 from shoal.table.files.checksums import sha256_of
 from shoal.table.files.kept_results import KeptResults
 from shoal.table.microdata import Microdata
@@ -66,7 +70,7 @@ class Frontier:
     pareto: tuple[str, ...]
     recommended: str | None
     because: str
-    plans: Mapping[str, Plan]
+    plans: Mapping[str, Plan | LinkedPlan]
 
     def as_mapping(self) -> FrontierFile:
         """The exploration for frontier.json."""
@@ -114,7 +118,7 @@ class Frontier:
 
 def explore(
     table: Any,
-    plan: Plan | Mapping[str, Any] | str | Path,
+    plan: Plan | LinkedPlan | Mapping[str, Any] | str | Path,
     directory: str | Path,
     *,
     seed: int = 0,
@@ -127,7 +131,7 @@ def explore(
     Parameters
     ----------
     table
-        The table to protect.
+        The table to protect; for a plan with `tables`, as for `protect`.
     plan
         A plan with the section `explore`.
     directory
@@ -143,10 +147,9 @@ def explore(
     folder
         Folder in which files that the plan names are looked up; by default that of the plan's file.
     """
-    plan = Plan.of(plan, folder)
-    tries, bare, axes = candidates(plan), unprotected(plan), axes_of(plan)
+    tries, bare, axes, table = _asked(any_plan(plan, folder), table)
     kept = KeptResults(Path(directory) / POINTS)
-    keys = _keys((bare, *tries), table, plan, axes, seed)
+    keys = _keys((bare, *tries), table, axes, seed)
     results: dict[str, CandidateResult] = {name: kept[key] for name, key in keys.items() if key in kept}
     todo = [candidate for candidate in (bare, *tries) if candidate.name not in results]
     with _reporting(progress) as tell:
@@ -172,21 +175,42 @@ def explore(
     )
 
 
-def listed(table: Any, plan: Plan, directory: str | Path, *, seed: int = 0) -> dict[str, bool]:
+def listed(table: Any, plan: Plan | LinkedPlan, directory: str | Path, *, seed: int = 0) -> dict[str, bool]:
     """The candidates that `explore` would try, each with True if its figures are in the directory; writes nothing.
 
     Raises InputError if the table or the plan cannot be used.
     """
-    tries = candidates(plan)
+    tries, bare, axes, table = _asked(plan, table)
     kept = KeptResults(Path(directory) / POINTS)
-    return {name: key in kept for name, key in _keys(tries, table, plan, axes_of(plan), seed).items()}
+    keys = _keys((bare, *tries), table, axes, seed)
+    return {candidate.name: keys[candidate.name] in kept for candidate in tries}
 
 
-def _keys(tries: Iterable[Candidate], table: Any, plan: Plan, axes: Axes, seed: int) -> dict[str, str]:
+def _asked(plan: Plan | LinkedPlan, table: Any) -> tuple[list[Candidate], Candidate, Axes, Any]:
+    """The candidates, the table without protection, the axes, and the table, or tables, as they are tried."""
+    if isinstance(plan, LinkedPlan):
+        return linked_candidates(plan), linked_unprotected(plan), linked_axes(plan), tables_in_memory(table, plan)
+    return candidates(plan), unprotected(plan), axes_of(plan), table
+
+
+def _keys(tries: Sequence[Candidate], table: Any, axes: Axes, seed: int) -> dict[str, str]:
     """The key under which the figures of each candidate are kept."""
-    original = microdata(table, plan)
-    fingerprint = [original.fingerprint(), repr(original.value_labels), *_beside(original, plan)]
+    plan = tries[0].plan
+    if isinstance(plan, LinkedPlan):
+        links = links_of(table, plan)
+        fingerprint = [sha256(place.tobytes()).hexdigest() for place in links.above.values()]
+        for name, of_table in plan.tables.items():
+            fingerprint += _fingerprint(with_persons(table[name], plan, links, name), of_table)
+    else:
+        fingerprint = list(_fingerprint(table, plan))
     return {candidate.name: _key(candidate, axes, seed, fingerprint) for candidate in tries}
+
+
+def _fingerprint(table: Any, plan: Plan) -> Iterator[str]:
+    original = microdata(table, plan)
+    yield original.fingerprint()
+    yield repr(original.value_labels)
+    yield from _beside(original, plan)
 
 
 OnCandidate = Callable[[int, int, str], None]
@@ -224,4 +248,4 @@ def _beside(original: Microdata, plan: Plan) -> Iterator[str]:
 
 def _key(candidate: Candidate, axes: Axes, seed: int, fingerprint: Sequence[str]) -> str:
     content = [LAYOUT, candidate.plan.as_mapping(), axes.as_mapping(), seed, fingerprint, shoal.__version__]
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:24]
+    return sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:24]

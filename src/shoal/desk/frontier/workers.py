@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 from shoal.desk.assess import assess
 from shoal.desk.frontier.candidates import Candidate
 from shoal.plan import Plan
+from shoal.plan.linked import LinkedPlan
 from shoal.processes.side_by_side import as_finished, remembered
 from shoal.vocabulary.errors import ShoalError
 from shoal.vocabulary.facts import Better
@@ -33,7 +34,7 @@ def _try_remembered(candidate: Candidate) -> CandidateResult:
     return _try(remembered["table"], candidate.plan, remembered["seed"])
 
 
-def _try(table: Any, plan: Plan, seed: int) -> CandidateResult:
+def _try(table: Any, plan: Plan | LinkedPlan, seed: int) -> CandidateResult:
     """Carry a plan out; a method that cannot be applied gives no figures, and a reason."""
     try:
         evidence = assess(table, plan, seed=seed)

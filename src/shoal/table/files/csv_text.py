@@ -34,6 +34,9 @@ STAMPS = {f"{DAY} {CLOCK}{form}": f"%Y-%m-%d %H:%M:%S{written}" for form, writte
 To the second, or to the millisecond or microsecond if needed.
 """
 
+LOCAL = {form.replace(" ", "T"): written for form, written in STAMPS.items()}
+"""The same with a T between, as ISO 8601 writes local times, each with the format in which it is written back."""
+
 IN_UTC = {f"{DAY}T{CLOCK}{form}Z": f"%Y-%m-%dT%H:%M:%S{written}Z" for form, written in FRACTIONS.items()}
 """The same in Coordinated Universal Time, as ISO 8601 and exchanges of health records write them."""
 
@@ -50,8 +53,9 @@ def read_csv(
     """Read a CSV file with a header row, compressed by gzip or not.
 
     Columns become integers, floats, ISO dates or date-times (2024-01-31 12:30:00, or 2024-01-31T12:30:00Z in UTC) only
-    where every cell is one, and are written back in that form. Times with another offset stay text, so that no hour
-    shifts. Numbers written with a leading zero are codes and stay text. Blank lines at the end count for nothing.
+    where every cell is one, and are written back in that form. Local times with a T between are written back with a
+    blank. Times with another offset stay text, so that no hour shifts. Numbers written with a leading zero are codes
+    and stay text. Blank lines at the end count for nothing.
 
     Raises FileError if the file is empty, its encoding cannot be told, or a record has more or fewer cells than the
     header; DataError if a column has no name, or the name of another.
@@ -249,9 +253,10 @@ def _dated(column: pl.Series, present: pl.Series) -> pl.Series:
     if present.str.contains(rf"^{DAY}$").all():
         dates = column.str.to_date("%Y-%m-%d", strict=False)
         return dates if dates.null_count() == column.null_count() else column
-    for form, written in (STAMPS | IN_UTC).items():
+    for form, written in (STAMPS | LOCAL | IN_UTC).items():
         if present.str.contains(rf"^{form}$").all():
-            dates = column.str.to_datetime(written, strict=False, time_unit="us")
+            blank = column.str.replace("T", " ", literal=True) if form in LOCAL else column
+            dates = blank.str.to_datetime(written, strict=False, time_unit="us")
             dates = dates.dt.replace_time_zone(UTC if form in IN_UTC else None)
             return dates if dates.null_count() == column.null_count() and _form_of(dates) == written else column
     return column

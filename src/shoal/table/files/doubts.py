@@ -75,7 +75,7 @@ def _of_numbers_written_otherwise(present: pl.Series) -> str:
     if present.str.contains(DATE).all():
         return (
             "looks like dates and is read as text, because only dates written YYYY-MM-DD, and date-times "
-            "YYYY-MM-DD hh:mm:ss or, in UTC, YYYY-MM-DDThh:mm:ssZ, are read as such."
+            "YYYY-MM-DD hh:mm:ss, YYYY-MM-DDThh:mm:ss or, in UTC, YYYY-MM-DDThh:mm:ssZ, are read as such."
         )
     return ""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shoal.vocabulary.errors import FileError, plural, quoted
 
-KINDS = ("parquet", "csv", "tsv", "csv.gz")
+KINDS = ("parquet", "csv", "tsv", "asc", "csv.gz")
 """File name endings of large tables."""
 
 LOGS = {

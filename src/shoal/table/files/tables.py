@@ -97,7 +97,7 @@ def read_table(
     refuse_logged(path)
     ending = path.suffix.lower().lstrip(".")
     text_ending = Path(path.stem).suffix.lower().lstrip(".") if ending == "gz" else ending
-    if text_ending in ("csv", "tsv", "txt", ""):
+    if text_ending in ("csv", "tsv", "asc", "txt", ""):
         _check_text(path)
         mark = delimiter or ("\t" if text_ending == "tsv" else None)
         table = read_csv(path, mark, encoding, decimal, judged=judged)
@@ -109,7 +109,7 @@ def read_table(
                 raise
             raise unreadable(path, ending, error) from None
     else:
-        raise FileError(unknown("kind of file", ending, ["csv", "csv.gz", "tsv", *READERS]))
+        raise FileError(unknown("kind of file", ending, ["csv", "csv.gz", "tsv", "asc", *READERS]))
     if repeated := sorted(name for name, times in Counter(table.frame.columns).items() if times > 1):
         raise DataError(not_unique(repeated))
     return table

@@ -17,6 +17,7 @@ from shoal.table.files.csv_text import (
     DAY,
     DELIMITERS,
     IN_UTC,
+    LOCAL,
     MISSING_AMONG_NUMBERS,
     STAMPS,
     TOO_LONG,
@@ -227,7 +228,7 @@ class _Forms:
             return "VARCHAR" if codes else "BIGINT" if self.whole else "DOUBLE"
         if self.dates == {DAY}:
             return "DATE"
-        for kind, (seconds, *further) in (("TIMESTAMP", STAMPS), ("TIMESTAMPTZ", IN_UTC)):
+        for kind, (seconds, *further) in (("TIMESTAMP", STAMPS), ("TIMESTAMP", LOCAL), ("TIMESTAMPTZ", IN_UTC)):
             if self.dates and (self.dates == {seconds} or (self.fine and self.dates <= {*further})):
                 return kind
         return ""
@@ -237,7 +238,7 @@ class _Forms:
         if len(cells) and self.numbers is not False:
             self._see_numbers(cells.str.strip_chars(" "))
         if len(cells) and self.dates != set():
-            forms = (DAY, *STAMPS, *IN_UTC) if self.dates is None else tuple(self.dates)
+            forms = (DAY, *STAMPS, *LOCAL, *IN_UTC) if self.dates is None else tuple(self.dates)
             self.dates = {form for form in forms if cells.str.contains(f"^{form}$").all()}
             self.fine |= not cells.str.strip_chars_end("Z").str.ends_with("000").all()
 
