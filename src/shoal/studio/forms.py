@@ -11,9 +11,12 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic.json_schema import JsonSchemaValue
 
+from shoal.mask.profiles import Profiles
 from shoal.plan.lines import plain
+from shoal.plan.linked_sections import measures_over_tables
 from shoal.plan.sections import Output
 from shoal.plan.steps import MaskStep, PartitionStep
+from shoal.privacy.of_units import UnitModel
 from shoal.studio.arguments import Answer
 from shoal.table.schema import LEVELS, ROLES, Column, Missing
 from shoal.vocabulary.parameters import ColumnName, Columns, Holds, KeyFile, Method, Secret, TablePath, holds
@@ -85,12 +88,18 @@ def catalogue() -> Answer:
         "kinds": [{"kind": kind, "name": KIND_NAMES[kind]} for kind in KINDS],
         "methods": methods,
         "goals": [{"goal": goal[0], "methods": _reaching(methods, goal)} for goal in GOALS],
+        "over_tables": [Profiles.method_name, *_of_persons(), *measures_over_tables()],
         "roles": list(ROLES),
         "levels": list(LEVELS),
         "missing": list(get_args(Missing)),
         "column": _of_model(Column),
         "output": _of_model(Output),
     }
+
+
+def _of_persons() -> list[str]:
+    """Names of the privacy models that are judged over persons in several tables."""
+    return [entry.name for entry in registered("privacy") if issubclass(entry.cls, UnitModel)]
 
 
 def _reaching(methods: list[Answer], goal: tuple[str, tuple[str, ...], str, str]) -> list[str]:

@@ -42,7 +42,8 @@ def home() -> Path:
 
 def key_of(facts: Mapping[str, Any]) -> str:
     """A name for the work on a table: the same for a file of the same place and columns."""
-    names = [column["name"] for column in facts["columns"]]
+    names = [[column["name"] for column in of["columns"]] for of in (facts, *facts.get("tables", {}).values())]
+    names = names if "tables" in facts else names[0]
     content = json.dumps([facts.get("path") or facts["source"], names])
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
@@ -88,14 +89,14 @@ class Work:
     Parameters
     ----------
     path
-        The table's file; None if it was dropped on the page.
+        The table's file, or the folder or files of several tables; None if they were dropped on the page.
     reading
         How the file was read.
     """
 
     key: str
     source: str
-    path: str | None
+    path: str | list[str] | None
     reading: Mapping[str, Any]
     when: str
     content: Mapping[str, Any]

@@ -1,7 +1,9 @@
 """A Python program that repeats a run."""
 
 from collections.abc import Mapping
+from typing import Any
 
+from shoal.studio.opening import EXAMPLE_PERSONS
 from shoal.studio.session import Run
 
 SCRIPT = '''"""Repeats a run of shoal studio. Private: whoever knows the seed can undo random masking."""
@@ -14,26 +16,36 @@ PLAN = """\\
 {plan}"""
 
 Path("plan.yaml").write_text(PLAN, encoding="utf-8")
-table = shoal.example("hospital", n=1000, seed=1) if {file} == "example" else shoal.read({file}{how})
+table = {table}
 release = shoal.protect(table, "plan.yaml", seed={seed})
 print(release)
 release.write("release")
 '''
 
 
-def script(run: Run, source: str | None, how: Mapping[str, str]) -> str:
+def script(run: Run, facts: Mapping[str, Any]) -> str:
     """The program for a run.
 
     Parameters
     ----------
-    source
-        Name of the table's file.
-    how
-        Options for reading its file, as far as they were set.
+    facts
+        Facts about the table, or the tables, with how their files were read.
     """
     return SCRIPT.format(
-        file=repr(source or ""),
-        how="".join(f", {key}={value!r}" for key, value in how.items()),
+        table=_opened(facts),
         plan=run.text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'),
         seed=run.result.get("seed") or "None",
     )
+
+
+def _opened(facts: Mapping[str, Any]) -> str:
+    """The table, or a mapping of the tables, in Python."""
+    how = "".join(f", {key}={value!r}" for key, value in facts.get("reading", {}).items())
+    if facts["source"] == "example":
+        return 'shoal.example("hospital", n=1000, seed=1)'
+    if "tables" not in facts:
+        return f"shoal.read({facts['source']!r}{how})"
+    if facts["source"] == "example of tables":
+        return f"shoal.example_tables(n={EXAMPLE_PERSONS}, seed=1)"
+    tables = [f"{name!r}: shoal.read({of['source']!r}{how})" for name, of in facts["tables"].items()]
+    return "{" + ", ".join(tables) + "}"

@@ -78,7 +78,8 @@ class Job:
 class RunResult(Comparable):
     """The result of a plan that was carried out.
 
-    Of a refused one `refusal` and `advice`, and in `unanswered` the columns that it may accept, each with a reason.
+    Of a refused one `refusal` and `advice`, and in `unanswered` the columns that it may accept, each with a reason. Of
+    several linked tables `tables` has what is shown of each, and `columns` is empty.
     """
 
     steps: list[Step]
@@ -89,6 +90,7 @@ class RunResult(Comparable):
     seed: str
     advice: Sequence[Mapping[str, object]]
     unanswered: Mapping[str, str]
+    tables: Sequence[Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

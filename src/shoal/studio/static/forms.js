@@ -1,7 +1,7 @@
 // Forms of any method: what the server says of its fields is all they know.
 import { useRef, useState } from './vendor/preact-hooks.js';
 import { Help, Mistakes, Typed, html, useId } from './parts.js';
-import { act, mistakesAt, put, store } from './state.js';
+import { act, at, mistakesAt, put, store } from './state.js';
 
 const shown = (value) => (value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
 
@@ -10,7 +10,8 @@ const limits = (f) => [
   'maximum' in f ? `at most ${f.maximum}` : 'exclusiveMaximum' in f ? `below ${f.exclusiveMaximum}` : '',
 ].filter(Boolean).join(', ');
 
-const columnsOf = (tree) => Object.keys(tree.columns ?? {});
+// The columns that a setting may name: those of its table, and over several tables none.
+const columnsOf = (place) => Object.keys(at(store.state.tree, [...(place[0] === 'tables' ? place.slice(0, 2) : []), 'columns']) ?? {});
 
 // One parameter: the control that fits it, its meaning, its limits, and what is wrong with it.
 export function Field({ field, place, value, note }) {
@@ -28,7 +29,6 @@ export function Field({ field, place, value, note }) {
 }
 
 function Control({ field, value, set, more, id, here, note, standard }) {
-  const tree = store.state.tree;
   const empty = standard === '' ? '' : `by default ${standard}`;
   switch (field.control) {
     case 'integer':
@@ -45,9 +45,9 @@ function Control({ field, value, set, more, id, here, note, standard }) {
         ${!field.required && html`<option value="">${empty || 'as usual'}</option>`}${field.choices.map((c) => html`<option value=${String(c)}>${String(c)}</option>`)}</select>`;
     case 'column':
       return html`<select ...${more} value=${shown(value)} onChange=${(e) => set(e.target.value || null)}><option value="">${empty || 'none'}</option>
-        ${[...field.choices, ...columnsOf(tree)].map((c) => html`<option value=${c}>${c}</option>`)}</select>`;
+        ${[...field.choices, ...columnsOf(here)].map((c) => html`<option value=${c}>${c}</option>`)}</select>`;
     case 'columns':
-      return html`<${ColumnChoice} chosen=${[value ?? []].flat().map(String)} all=${columnsOf(tree)} set=${set} label=${`${id}-label`} />`;
+      return html`<${ColumnChoice} chosen=${[value ?? []].flat().map(String)} all=${columnsOf(here)} set=${set} label=${`${id}-label`} />`;
     case 'method':
       return html`<${Nested} ...${{ field, value, set, more, here, note }} />`;
     case 'text':
@@ -60,7 +60,7 @@ function Control({ field, value, set, more, id, here, note, standard }) {
     case 'list':
       return html`<${Typed} ...${more} value=${[value ?? []].flat().join(', ')} placeholder=${[field.default ?? []].flat().join(', ') || 'with commas between them'} onChange=${(e) => set(parts(e.target.value))} />`;
     case 'entries':
-      return html`<${Entries} ...${{ field, value, set, label: `${id}-label`, columns: columnsOf(tree) }} />`;
+      return html`<${Entries} ...${{ field, value, set, label: `${id}-label`, columns: columnsOf(here) }} />`;
     default:
       return html`<${Typed} ...${more} class="code" value=${shown(value)} placeholder=${empty || 'as in a plan: [1, 2] or {a: 1}'}
         onChange=${(e) => act('put', { changes: [{ place: here, yaml: e.target.value }], note: `${note}: ${field.label}` })} />`;
@@ -151,8 +151,9 @@ export function MethodForm({ kind, place, value }) {
   if (!method) return html`<p>This method is not known; see the plan’s text.</p>`;
   const own = typeof value === 'object' ? value : {};
   const bounds = place[0] === 'requirements' && kind !== 'privacy' ? BOUNDS : [];
-  const first = method.fields.filter((f) => f.required || f.name in own || ['columns', 'replace', 'k'].includes(f.name));
-  const others = method.fields.filter((f) => !first.includes(f));
+  const offered = store.table && place[0] !== 'tables' ? method.fields.filter((f) => !['columns', 'missing'].includes(f.name)) : method.fields; // over several tables it takes none
+  const first = offered.filter((f) => f.required || f.name in own || ['columns', 'replace', 'k'].includes(f.name));
+  const others = offered.filter((f) => !first.includes(f));
   const field = (f) => html`<${Field} key=${f.name} field=${f} place=${place} value=${own[f.name]} note=${method.title} />`;
   return html`<${Help} first=${method.summary} rest=${method.help} source=${method.source} />
     <div class="fields">${bounds.map(field)}${first.map(field)}</div>
