@@ -61,9 +61,7 @@ def test_several_files_become_a_release_of_linked_tables(
         page.fill("text=Folder to write >> xpath=following-sibling::input", str(tmp_path / "out"))
         page.click("text=Write the release")
         page.wait_for_selector("text=Written and proved again")
-    written = {
-        name: pl.read_csv(tmp_path / "out" / "release" / f"{name}.csv") for name in ("people", "visits", "tests")
-    }
+    written = {file.stem: pl.read_csv(tmp_path / "out" / "release" / file.name) for file in files}
     assert set(written["visits"]["person"]) <= set(written["people"]["person"])
     assert set(written["tests"]["visit"]) <= set(written["visits"]["visit"])
 

@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 from shoal.plan.lines import parse_yaml, plain
 from shoal.studio.analyses import Analysis
 from shoal.studio.arguments import Answer, checked
+from shoal.studio.ledgers import Ledgers
 from shoal.studio.linked import for_open_tables, relinked
-from shoal.studio.opening import Opening
 from shoal.studio.parcels import PAUSE, carry
 from shoal.studio.plans import ReadPlan, names_in, put, reading, swapped
 from shoal.studio.session import of_text
@@ -38,7 +38,7 @@ class Change(TypedDict):
     yaml: NotRequired[str]
 
 
-class Studio(Opening):
+class Studio(Ledgers):
     """One person's tables, plan and results."""
 
     def __init__(self) -> None:
@@ -145,7 +145,13 @@ class Studio(Opening):
         await self._ready()
         source = self.session.source or ""
         result, released = await self.runner.ask(
-            "protect", report=self._report(), text=text, folder=str(self.folder), seed=seed, source=source
+            "protect",
+            report=self._report(),
+            text=text,
+            folder=str(self.folder),
+            seed=seed,
+            source=source,
+            after=self.session.after,
         )
         number = self.session.runs_begun + 1
         if released:
@@ -241,7 +247,10 @@ class Studio(Opening):
         }
 
 
-CHANGING = ("edit", "put", "swap", "edit_hierarchy", "link", "undo", "redo", "go", "resume", "name", "take_up")
+CHANGING = (
+    *("edit", "put", "swap", "edit_hierarchy", "link", "keep", "keep_none"),
+    *("undo", "redo", "go", "resume", "name", "take_up"),
+)
 """Actions that change the text."""
 
 OF_REVIEWS = ("comment", "approve", "leave", "dismiss")

@@ -155,6 +155,10 @@ class Questions:
     async def facts(self) -> Any:
         return self.studio.session.facts
 
+    async def ledger(self) -> Any:
+        """What stands in the ledger."""
+        return await self.studio.ledger()
+
     async def recent(self) -> Any:
         """Saved work, the latest first."""
         return await asyncio.to_thread(recent, self.studio.saved)
@@ -260,7 +264,7 @@ class Questions:
         if what == "plan":
             return {"name": "plan.yaml", "text": session.run(run).text}
         if what == "script":
-            return {"name": "protect.py", "text": script(session.run(run), session.facts)}
+            return {"name": "protect.py", "text": script(session.run(run), session.facts, session.after)}
         if what == "work":
             return {"name": "work.json", "text": as_text(session.history)}
         if what == "reviewed":
@@ -301,6 +305,7 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "do": questions.act,
         "facts": questions.facts,
         "recent": questions.recent,
+        "ledger": questions.ledger,
         "methods": questions.methods,
         "exposure": questions.exposure,
         "rows": questions.rows,

@@ -13,8 +13,9 @@ from pydantic.json_schema import JsonSchemaValue
 
 from shoal.mask.profiles import Profiles
 from shoal.plan.lines import plain
+from shoal.plan.linked_ledger import OF_LEDGER
 from shoal.plan.linked_sections import measures_over_tables
-from shoal.plan.sections import Output
+from shoal.plan.sections import LedgerRules, Output
 from shoal.plan.steps import MaskStep, PartitionStep
 from shoal.privacy.of_units import UnitModel
 from shoal.studio.arguments import Answer
@@ -94,6 +95,8 @@ def catalogue() -> Answer:
         "missing": list(get_args(Missing)),
         "column": _of_model(Column),
         "output": _of_model(Output),
+        "ledger": _of_model(LedgerRules),
+        "ledger_over_tables": list(OF_LEDGER),
     }
 
 

@@ -1,6 +1,6 @@
 """Several linked tables in the studio: what is shown of them, their links as the plan has them, and a run on all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -141,9 +141,9 @@ def _key_columns(tables: Mapping[str, Mapping[str, Any]], name: str) -> set[str]
     return {str(key) for key in keys if key is not None}
 
 
-def run(tables: Tables, plan: LinkedPlan, seed: int, report: Report, **ledger: Any) -> LinkedRelease:
-    """Carry a plan out on its tables."""
-    return protect_linked({name: tables[name] for name in plan.keys}, plan, seed=seed, stage=report, **ledger)
+def run(tables: Tables, plan: LinkedPlan, seed: int, report: Report, after: Sequence[str]) -> LinkedRelease:
+    """Carry a plan out on its tables, after earlier releases whose ledger it carries on."""
+    return protect_linked({name: tables[name] for name in plan.keys}, plan, seed=seed, stage=report, after=after)
 
 
 def of_each(release: LinkedRelease, tables: Tables) -> list[Answer]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import shoal
 from shoal.desk.given import Given
+from shoal.desk.keeping import Keeping
 from shoal.desk.whole import protect_whole
 from shoal.judges.evidence import Evidence
 from shoal.plan.lines import plain
@@ -67,11 +68,16 @@ class Runner(ParcelHolder):
             raise InputError("This is tried on one table, and several are open.")
         return self.tables[""]
 
-    def protect(self, text: str, folder: str, seed: int | None, source: str, report: Report) -> tuple[RunResult, bool]:
-        """Carry a plan out. The result to show, and True if it was released; then the release itself is packed."""
+    def protect(
+        self, text: str, folder: str, seed: int | None, source: str, report: Report, after: str = ""
+    ) -> tuple[RunResult, bool]:
+        """Carry a plan out, after an earlier release whose ledger it carries on.
+
+        The result to show, and True if it was released; then the release itself is packed.
+        """
         seed = randbits(128) if seed is None else seed
         if "" not in self.tables:
-            return self._protect_linked(text, folder, seed, report)
+            return self._protect_linked(text, folder, seed, report, after)
         plan = plan_of(text, folder)
         if Given.of(self.table).in_parts(plan):
             raise InputError(
@@ -79,24 +85,26 @@ class Runner(ParcelHolder):
                 "files; the studio writes no cell to disk. Set exact: true in the plan, or carry it out with shoal "
                 "protect."
             )
+        keeping = None if plan.ledger is None and not after else Keeping.of(plan, None, _several(after))
+        described = {"file": source, "read as": self.table.described}
         try:
-            release = protect_whole(
-                self.table, plan, seed=seed, stage=report, source={"file": source, "read as": self.table.described}
-            )
+            release = protect_whole(self.table, plan, seed=seed, stage=report, source=described, keeping=keeping)
         except Refused as refusal:
             report("measuring what was refused", 0.9)
             evidence = shoal.assess(self.table, plan, seed=seed)
+            if isinstance(refusal, NotProved):
+                evidence = replace(evidence, verdicts=refusal.verdicts)  # those beside earlier releases as well
             return _refused(evidence, refusal), False
         self._pack(release)
         return _proved(private_evidence(release, labels=self.table.value_labels, titles=self.table.labels), seed), True
 
-    def _protect_linked(self, text: str, folder: str, seed: int, report: Report) -> tuple[RunResult, bool]:
+    def _protect_linked(self, text: str, folder: str, seed: int, report: Report, after: str) -> tuple[RunResult, bool]:
         """As `protect`, for several tables."""
         plan = reading(text, Path(folder)).linked
         if plan is None:
             raise InputError("The plan has mistakes; mend them first. They are listed beside the plan.")
         try:
-            release = linked.run(self.tables, replace(plan, folder=Path(folder)), seed, report)
+            release = linked.run(self.tables, replace(plan, folder=Path(folder)), seed, report, _several(after))
         except Refused as refusal:
             verdicts = refusal.verdicts if isinstance(refusal, NotProved) else ()
             return _refused(Evidence(verdicts=verdicts, findings=()), refusal), False
@@ -153,6 +161,10 @@ class Runner(ParcelHolder):
         }
 
 
+def _several(after: str) -> tuple[str, ...]:
+    return (after,) if after else ()
+
+
 def _proved(content: EvidenceFile, seed: int) -> RunResult:
     kept_by = main_measure(content, "utility")
     return {
@@ -170,6 +182,7 @@ def _proved(content: EvidenceFile, seed: int) -> RunResult:
         "unanswered": {},
         "seed": str(seed),
         "tables": [],
+        "copies": content["copies"],
     }
 
 
@@ -189,6 +202,7 @@ def _refused(evidence: Evidence, refusal: Refused) -> RunResult:
         "unanswered": refusal.reasons if isinstance(refusal, Unanswered) else {},
         "seed": "",
         "tables": [],
+        "copies": 0,
     }
 
 

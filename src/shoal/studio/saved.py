@@ -65,6 +65,7 @@ def save(session: Session, folder: Path) -> None:
         ],
         "frontier": session.frontier,
         "analyses": session.analyses,
+        "after": session.after,
     }
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with atomic_file(folder / f"{key_of(facts)}.json", mode=0o600) as file:
@@ -123,6 +124,7 @@ class Work:
             )
         except (KeyError, TypeError):
             raise InputError("This work is not there any more, or cannot be read.") from None
+        session = session.after_release(str(self.content.get("after", "")))
         return session.restored(history, runs, self.content.get("frontier"), self.content.get("analyses", ()))
 
     @property

@@ -17,23 +17,26 @@ PLAN = """\\
 
 Path("plan.yaml").write_text(PLAN, encoding="utf-8")
 table = {table}
-release = shoal.protect(table, "plan.yaml", seed={seed})
+release = shoal.protect(table, "plan.yaml", seed={seed}{after})
 print(release)
 release.write("release")
 '''
 
 
-def script(run: Run, facts: Mapping[str, Any]) -> str:
+def script(run: Run, facts: Mapping[str, Any], after: str) -> str:
     """The program for a run.
 
     Parameters
     ----------
     facts
         Facts about the table, or the tables, with how their files were read.
+    after
+        Folder of the release before this one, whose ledger is carried on; empty for none.
     """
     return SCRIPT.format(
         table=_opened(facts),
         plan=run.text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'),
+        after=f", after={after!r}" if after else "",
         seed=run.result.get("seed") or "None",
     )
 

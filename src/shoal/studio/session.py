@@ -91,6 +91,7 @@ class RunResult(Comparable):
     advice: Sequence[Mapping[str, object]]
     unanswered: Mapping[str, str]
     tables: Sequence[Mapping[str, object]]
+    copies: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +131,8 @@ class Session:
         Frontier of the last exploration.
     analyses
         Analyses that are followed through all runs.
+    after
+        Folder of the release before this one, whose ledger is carried on; empty for none.
     review
         A release that somebody else made, to be reviewed; then no table is open.
     """
@@ -142,6 +145,7 @@ class Session:
     frontier: Mapping[str, Any] | None = None
     analyses: tuple[Analysis, ...] = ()
     review: Review | None = None
+    after: str = ""
     notice: tuple[str, str] | None = None
     version: int = 0
     edition: int = 0
@@ -161,6 +165,7 @@ class Session:
             runs=(),
             frontier=None,
             analyses=(),
+            after="",
             notice=None,
             edition=self.edition + 1,
         )
@@ -253,6 +258,10 @@ class Session:
     def following(self, analyses: Sequence[Analysis]) -> "Session":
         """Follow these analyses."""
         return self._next(analyses=tuple(analyses))
+
+    def after_release(self, folder: str) -> "Session":
+        """Carry on the ledger of an earlier release."""
+        return self._next(after=folder)
 
     def moved_on(self) -> "Session":
         """The same, for pages to look at again."""

@@ -44,6 +44,7 @@ def state_of(session: Session, plan: ReadPlan) -> Answer:
         ],
         "frontier": session.frontier,
         "analyses": session.analyses,
+        "after": session.after,
         "review": None if session.review is None else {**asdict(session.review), "sha256": session.review.sha256},
     }
 

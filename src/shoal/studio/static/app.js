@@ -7,6 +7,7 @@ import { Editor } from './editor.js';
 import { Export } from './export.js';
 import { Frontier } from './frontier.js';
 import { Hierarchies } from './hierarchies.js';
+import { Ledger } from './ledger.js';
 import { html, number, plural, useAnswer, useId } from './parts.js';
 import { Palette } from './palette.js';
 import { Result } from './results.js';
@@ -23,7 +24,7 @@ const GROUPS = [
   ['Describe', [['columns', 'Columns', Columns], ['hierarchies', 'Hierarchies', Hierarchies]]],
   ['Protect', [['steps', 'Steps', Steps], ['frontier', 'Frontier', Frontier]]],
   ['Judge', [['result', 'Result', Result], ['risk', 'Risk', Risk], ['utility', 'Utility', Utility], ['compare', 'Compare', Compare]]],
-  ['Hand over', [['export', 'Export', Export]]],
+  ['Hand over', [['ledger', 'Ledger', Ledger], ['export', 'Export', Export]]],
 ];
 const SCREENS = GROUPS.flatMap(([, screens]) => screens);
 

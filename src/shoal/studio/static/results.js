@@ -29,6 +29,7 @@ export function Result() {
   return html`<h1>Result</h1><${RunChoice} runs=${state.runs} value=${run} set=${set} />
     <${Verdict} result=${result} standing=${standing} />
     ${reopened && html`<p class="note">Taken up from saved work, which has no cells: run the plan again for pictures, rows and the release.</p>`}
+    ${result.copies > 1 && html`<p class="note">${result.copies} copies are released, each drawn anew and each proved; figures and pictures here are of the first.</p>`}
     <section><h2>What was proved</h2><${Proofs} of=${result.requirements} /></section>
     <${Measures} title="Risk" lead="How well people can still be found, or what can be learnt about them. Before: the original, as if it were released." of=${of('risk')} kind=${kind} before />
     <${Measures} title="What was lost" lead="How far the released table differs from the original." of=${of('utility')} kind=${kind} />
