@@ -181,6 +181,12 @@ class Questions:
     ) -> Any:
         return await self.studio.question("rows", run=run, offset=offset, by=by, descending=descending, of=of)
 
+    async def pairs(self, run: Number, offset: Number = 0, of: str = "") -> Any:
+        return await self.studio.question("pairs", run=run, offset=offset, of=of)
+
+    async def identifiers(self) -> Any:
+        return await self.studio.question("identifiers")
+
     async def column(self, name: str, run: Number | None = None, of: str = "") -> Any:
         return await self.studio.question("column", run=run, name=name, of=of)
 
@@ -189,6 +195,9 @@ class Questions:
 
     async def together(self, names: tuple[str, str], run: Number | None = None, of: str = "") -> Any:
         return await self.studio.question("together", run=run, names=names, of=of, **self._text_of(run))
+
+    async def categories(self, name: str, of: str = "") -> Any:
+        return await self.studio.question("categories", name=name, of=of)
 
     async def links(self) -> Any:
         """By table of the present plan its rows and persons."""
@@ -309,10 +318,13 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "methods": questions.methods,
         "exposure": questions.exposure,
         "rows": questions.rows,
+        "pairs": questions.pairs,
+        "identifiers": questions.identifiers,
         "column": questions.column,
         "extremes": questions.extremes,
         "together": questions.together,
         "links": questions.links,
+        "categories": questions.categories,
         "levels": questions.levels,
         "risks": questions.risks,
         "attribute-sets": questions.attribute_sets,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 from shoal.plan import Plan
@@ -20,9 +21,10 @@ from shoal.studio.arguments import Answer
 from shoal.studio.parcels import ParcelHolder
 from shoal.studio.plans import reading
 from shoal.studio.risks import Side, risks, sets_of
-from shoal.studio.sides import sides_of
+from shoal.studio.sides import paired, sides_of
 from shoal.studio.variables import Seen
 from shoal.table.files.table import Table
+from shoal.table.identifiers import IDENTIFIERS, MOST_VALUES, by_identifier, signs, unseen
 from shoal.vocabulary.errors import InputError
 
 
@@ -82,6 +84,20 @@ class Showing(ParcelHolder):
         order = self._order.of((run, of), frame, by, descending=descending)
         labels = {name: variables.code_labels(table, name) for name in frame.columns}
         return {**profile.rows(frame, order, offset), "labels": {name: of for name, of in labels.items() if of}}
+
+    def pairs(self, run: int, offset: int, of: str = "") -> Answer:
+        """See `sides.paired`."""
+        return paired(self.table(of), self.released(run, of), offset)
+
+    def identifiers(self) -> Answer:
+        """Columns that may hold one of the identifiers of HIPAA, by identifier, and what cannot be seen."""
+        table = self.table("")
+        seen = by_identifier(signs(nw.from_native(table.frame, eager_only=True), table.labels))
+        return {
+            "identifiers": [{"letter": i.letter, "title": i.title, "columns": seen[i.letter]} for i in IDENTIFIERS],
+            "unseen": unseen(),
+            "values": MOST_VALUES,
+        }
 
     def column(self, run: int | None, name: str, of: str = "") -> Answer:
         """A column in words: a summary and the numbers of records by value, before and after a run."""
@@ -155,6 +171,11 @@ class Showing(ParcelHolder):
         if name not in frame.columns:
             raise InputError("There is no such column any more. Look at it again.")
         return frame
+
+    def categories(self, name: str, of: str = "") -> Answer:
+        """The categories of a column in their own order, and the labels of codes."""
+        values = profile.values_of(self._frame_with(None, name, of), name)
+        return {"categories": list(values), "labels": variables.code_labels(self.table(of), name)}
 
     def levels(self, column: str, spec: Any, folder: str, of: str = "") -> Answer:
         """See `profile.levels`."""

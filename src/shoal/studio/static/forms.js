@@ -1,6 +1,7 @@
 // Forms of any method: what the server says of its fields is all they know.
 import { useRef, useState } from './vendor/preact-hooks.js';
 import { Help, Mistakes, Typed, html, useId } from './parts.js';
+import { Matrices, Methods, RowsOf } from './controls.js';
 import { act, at, mistakesAt, put, store } from './state.js';
 
 const shown = (value) => (value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
@@ -22,7 +23,7 @@ export function Field({ field, place, value, note }) {
   const more = { id, 'aria-describedby': `${id}-help`, 'aria-invalid': wrong.length > 0 };
   const standard = field.default === null || field.default === undefined ? '' : shown(field.default?.method ?? field.default);
   return html`<div class=${`field ${wrong.length ? 'wrong' : ''}`}>
-    ${['columns', 'several', 'entries'].includes(field.control) ? html`<span class="label" id=${`${id}-label`}>${field.label}</span>` : html`<label for=${id}>${field.label}${field.required && html`<span class="hint"> needed</span>`}</label>`}
+    ${['columns', 'several', 'entries', 'rows', 'matrix', 'methods'].includes(field.control) ? html`<span class="label" id=${`${id}-label`}>${field.label}</span>` : html`<label for=${id}>${field.label}${field.required && html`<span class="hint"> needed</span>`}</label>`}
     <${Control} ...${{ field, value, set, more, id, here, note, standard }} />
     <p class="hint" id=${`${id}-help`}>${field.help}${limits(field) && ` Allowed: ${limits(field)}.`}</p>
     <${Mistakes} of=${wrong} /></div>`;
@@ -61,6 +62,12 @@ function Control({ field, value, set, more, id, here, note, standard }) {
       return html`<${Typed} ...${more} value=${[value ?? []].flat().join(', ')} placeholder=${[field.default ?? []].flat().join(', ') || 'with commas between them'} onChange=${(e) => set(parts(e.target.value))} />`;
     case 'entries':
       return html`<${Entries} ...${{ field, value, set, label: `${id}-label`, columns: columnsOf(here) }} />`;
+    case 'rows':
+      return html`<${RowsOf} ...${{ field, value, set, label: `${id}-label`, columns: columnsOf(here) }} />`;
+    case 'matrix':
+      return html`<${Matrices} ...${{ field, value, set, here, label: `${id}-label` }} />`;
+    case 'methods':
+      return html`<${Methods} ...${{ field, value, set, here, note, label: `${id}-label` }} />`;
     default:
       return html`<${Typed} ...${more} class="code" value=${shown(value)} placeholder=${empty || 'as in a plan: [1, 2] or {a: 1}'}
         onChange=${(e) => act('put', { changes: [{ place: here, yaml: e.target.value }], note: `${note}: ${field.label}` })} />`;
@@ -95,7 +102,7 @@ function Entries({ field, value, set, label, columns }) {
       <${Typed} value="" placeholder=${what} aria-label=${`${field.label} of the other name`} onChange=${(e) => (name.trim() || field.alone) && read(e.target.value) !== null && change(rows.length, name, read(e.target.value))} /></div></div>`;
 }
 
-function ColumnChoice({ chosen, all, set, label, none = 'the usual ones' }) {
+export function ColumnChoice({ chosen, all, set, label, none = 'the usual ones' }) {
   const [words, look] = useState('');
   const id = useId('chosen');
   const sent = useRef(null); // what was ticked but is not answered yet: one may tick faster than the server answers

@@ -1,7 +1,7 @@
 // The result: what was proved, what was measured before and after, and whose risk stays highest.
 import { useEffect, useState } from './vendor/preact-hooks.js';
 import { Closer } from './closer.js';
-import { Bar, RunChoice, Rows, html, number, plural, useAnswer } from './parts.js';
+import { Bar, Pairs, RunChoice, Rows, html, number, plural, useAnswer } from './parts.js';
 import { Became, Spread } from './spread.js';
 import { Beside, useStanding } from './standing.js';
 import { TableChoice } from './linked.js';
@@ -19,6 +19,7 @@ export function Result() {
   const { state, methods, table } = useStore();
   const [run, set, result] = useResult(state);
   const [rows, showRows] = useState(false);
+  const [pairs, showPairs] = useState(false);
   const standing = useStanding(run, true);
   if (!state.runs.length) return html`<h1>Result</h1><p class="lead">Nothing was run yet. <strong>Run</strong>, at the top, carries the plan out and proves what it requires.</p>`;
   if (!result || !methods) return html`<h1>Result</h1><p class="hint">Reading the result …</p>`;
@@ -37,6 +38,7 @@ export function Result() {
     ${result.columns.length > 0 && !reopened && html`<${BeforeAndAfter} result=${result} run=${run} />`}
     ${result.private && !table && !reopened && html`<${Riskiest} of=${result.private.riskiest} />`}
     ${result.steps.length > 0 && html`<section><h2>What each step did</h2>${result.steps.map((s) => html`<details><summary>${s.step}${s.columns.length ? `: ${s.columns.join(', ')}` : ''}</summary><dl>${Object.entries(s.facts).map(([k, v]) => html`<dt>${k}</dt><dd>${String(v)}</dd>`)}</dl></details>`)}</section>`}
+    ${result.released && !reopened && html`<details onToggle=${(e) => showPairs(e.target.open)}><summary>Original and released rows side by side</summary>${pairs && html`<${Pairs} key=${`${run} ${table}`} run=${run} />`}</details>`}
     ${result.released && !table && !reopened && html`<details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the released rows</summary>${rows && html`<${Rows} run=${run} version=${run} />`}</details>`}`;
 }
 
