@@ -17,7 +17,7 @@ PLAN = {
     "columns": {
         "name": "identifier",
         "age": {"role": "quasi-identifier", "level": "ordinal"},
-        "sex": "quasi-identifier",
+        "sex": {"role": "quasi-identifier", "missing": "keep"},
         "town": "quasi-identifier",
         "ill": "confidential",
     },
@@ -108,3 +108,38 @@ def test_original_and_released_rows_stand_side_by_side(browser: Any, people: Run
         settled(page)
         assert barriers(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_some_records_are_worked_on_and_cells_set_to_missing(browser: Any, people: Running) -> None:
+    """By a condition, and back again; the script of a run repeats what was prepared."""
+    people.act("edit", text=json.dumps({**PLAN, "steps": [{"mask": "suppress", "k": 3}], "requirements": []}))
+    with visit(browser, people, another(people), viewport={"width": 390, "height": 800}) as page:
+        page.wait_for_selector(".exposure .big")
+        page.click("text=Work on some of the records")
+        page.fill(".preparing form input", "age <= 40")
+        page.click("text=Work on them")
+        page.wait_for_selector("text=Worked on: records where age <= 40.")
+        page.select_option(".preparing select >> nth=0", "blank")
+        page.select_option(".preparing select >> nth=1", "rows")
+        page.fill(".preparing form input:not([type=checkbox])", "1, 2")
+        page.click(".preparing .columns summary")
+        page.check(".preparing .checks label:has-text('sex') input")
+        page.click("button:has-text('Set to missing')")
+        page.wait_for_selector("text='sex' set to missing in 2 rows by number.")
+        assert barriers(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        kept = people.idle()["rows"]
+        assert kept == sum(20 + 10 * (i % 4) <= 40 for i in range(1, 48))
+        assert next(c for c in people.ask("facts")[1]["columns"] if c["name"] == "sex")["missing"] == 2
+        people.act("run")
+        number = people.idle()["runs"][-1]["number"]
+        text = people.ask("document", {"what": "script", "run": number})[1]["text"]
+        assert (
+            "prepared(shoal.read('people.csv'), [{'where': 'age <= 40'}, {'rows': [1, 2], 'columns': ['sex']}])" in text
+        )
+        for _ in range(2):
+            page.locator("button:has-text('Take back')").first.click()
+            settled(page)
+        page.wait_for_selector(".top >> text=48 rows")
+        assert people.idle()["runs"][-1]["reopened"]  # its table was of other rows
+        assert people.ask("rows", {"run": number})[0] == 422

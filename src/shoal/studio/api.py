@@ -273,7 +273,7 @@ class Questions:
         if what == "plan":
             return {"name": "plan.yaml", "text": session.run(run).text}
         if what == "script":
-            return {"name": "protect.py", "text": script(session.run(run), session.facts, session.after)}
+            return {"name": "protect.py", "text": script(session.run(run), session.facts)}
         if what == "work":
             return {"name": "work.json", "text": as_text(session.history)}
         if what == "reviewed":

@@ -8,12 +8,14 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import shoal
 from shoal.desk.files_of_tables import tables_in_files
+from shoal.desk.preparing import in_words, prepared
 from shoal.release.directory import check_free, check_writable
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.release.linked import LinkedRelease, publish_linked
@@ -42,6 +44,7 @@ class Keeper(Showing):
         self._exposure: profile.KeyExposure | None = None
         self._writing: Future[str] | None = None
         self._aside: dict[str, tuple[str, Table]] = {}
+        self._as_read: Table | None = None
 
     def open(self, path: str | list[str], how: Mapping[str, Any], report: Report) -> Answer:
         """Read a file by its path, or several linked tables: those of a folder, or of files that are named."""
@@ -97,9 +100,21 @@ class Keeper(Showing):
         report("looking at the columns", 0.5)
         opened = {"facts": profile.facts(table, source), "text": profile.draft(table, source)}
         self.close()
-        self._tables, self._exposure = {"": table}, profile.KeyExposure(table.frame)
+        self._tables, self._exposure, self._as_read = {"": table}, profile.KeyExposure(table.frame), table
         self._hands.submit(load)  # which takes seconds, and is needed by the time that a result is looked at
         return opened
+
+    def prepare(self, preparations: list[Answer], source: str, report: Report) -> Answer:
+        """Work on the table as it was read after some preparations; its facts, and these in words."""
+        report("preparing the table", 0.5)
+        if self._as_read is None:
+            raise InputError("One table is prepared, and several are open. Open it alone.")
+        as_read, words = self._as_read, [in_words(one) for one in preparations]
+        table = replace(prepared(as_read, preparations), described="; ".join([as_read.described, *words]))
+        facts = {**profile.facts(table, source), "prepared": preparations, "prepared in words": words}
+        self.close()
+        self._tables, self._exposure, self._as_read = {"": table}, profile.KeyExposure(table.frame), as_read
+        return facts
 
     def _hold_linked(self, tables: dict[str, Table], files: Mapping[str, str], source: str, report: Report) -> Answer:
         report("looking for links", 0.5)
@@ -112,7 +127,7 @@ class Keeper(Showing):
     def close(self) -> None:
         """Forget the table and the releases."""
         self._tables, self._exposure, self._releases, self._counting, self._aside = {}, None, {}, {}, {}
-        self._order = profile.Order()
+        self._order, self._as_read = profile.Order(), None
 
     def links(self, text: str, folder: str) -> Answer:
         """See `linked.counted`."""

@@ -82,12 +82,28 @@ class Opening(Working):
 
     async def _then_take_up(self, opened: Awaitable[None]) -> None:
         await opened
+        work = await asyncio.to_thread(Work.of, self.saved / f"{key_of(self.session.facts)}.json")
+        if preparations := work.content.get("prepared"):
+            await self._prepared(preparations)
         await self.do_take_up()
 
     async def do_forget(self, key: str) -> None:
         """Delete saved work."""
         if any(work["key"] == key for work in await asyncio.to_thread(recent, self.saved)):
             (self.saved / f"{key}.json").unlink(missing_ok=True)
+
+    async def do_prepare(self, preparations: list[dict[str, Any]]) -> None:
+        """Work on the table as it was read after these preparations; none of them gives all of it back."""
+        if self.session.source is None:
+            raise InputError("No table is open. Open one first.")
+        self._begin("open", "preparing the table", self._prepared(preparations))
+
+    async def _prepared(self, preparations: list[dict[str, Any]]) -> None:
+        source, old = str(self.session.source), self.session.facts
+        facts = await self.keeper.ask("prepare", report=self._report(), preparations=preparations, source=source)
+        await self._hand_over()
+        kept = {key: old[key] for key in ("reading", "path", "earlier") if key in old}
+        self.session = self.session.prepared({**facts, **kept})
 
     async def do_close(self) -> None:
         """Forget the table and all its results."""

@@ -11,7 +11,7 @@ SCRIPT = '''"""Repeats a run of shoal studio. Private: whoever knows the seed ca
 from pathlib import Path
 
 import shoal
-
+{imported}
 PLAN = """\\
 {plan}"""
 
@@ -23,29 +23,35 @@ release.write("release")
 '''
 
 
-def script(run: Run, facts: Mapping[str, Any], after: str) -> str:
+IMPORTED = "from shoal.desk.preparing import prepared\nfrom shoal.table.files.table import Table\n"
+EXAMPLE = 'shoal.example("hospital", n=1000, seed=1)'
+
+
+def script(run: Run, facts: Mapping[str, Any]) -> str:
     """The program for a run.
 
     Parameters
     ----------
     facts
         Facts about the table, or the tables, with how their files were read.
-    after
-        Folder of the release before this one, whose ledger is carried on; empty for none.
     """
+    table = _opened(facts, alone=not run.prepared)
+    if run.prepared:
+        table = f"prepared({table}, {list(run.prepared)!r})"
     return SCRIPT.format(
-        table=_opened(facts),
+        imported=IMPORTED if run.prepared else "",
+        table=table,
         plan=run.text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'),
-        after=f", after={after!r}" if after else "",
+        after=f", after={run.after!r}" if run.after else "",
         seed=run.result.get("seed") or "None",
     )
 
 
-def _opened(facts: Mapping[str, Any]) -> str:
-    """The table, or a mapping of the tables, in Python."""
+def _opened(facts: Mapping[str, Any], *, alone: bool) -> str:
+    """The table, or a mapping of the tables, in Python; what is prepared further is no frame alone."""
     how = "".join(f", {key}={value!r}" for key, value in facts.get("reading", {}).items())
     if facts["source"] == "example":
-        return 'shoal.example("hospital", n=1000, seed=1)'
+        return EXAMPLE if alone else f"Table(frame={EXAMPLE})"
     if "tables" not in facts:
         return f"shoal.read({facts['source']!r}{how})"
     if facts["source"] == "example of tables":

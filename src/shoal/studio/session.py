@@ -105,7 +105,11 @@ class Run:
     released
         True if all its requirements were proved.
     reopened
-        True if it comes from saved work: its result is there, and its release is not.
+        True if it comes from saved work, or of a table prepared otherwise: its result is there, its release is not.
+    prepared
+        How the table was prepared (`shoal.desk.preparing`).
+    after
+        Folder of the release before it, whose ledger it carries on; empty for none.
     """
 
     number: int
@@ -113,6 +117,8 @@ class Run:
     released: bool
     result: RunResult = field(repr=False)
     reopened: bool = False
+    prepared: Sequence[Mapping[str, Any]] = ()
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +175,11 @@ class Session:
             notice=None,
             edition=self.edition + 1,
         )
+
+    def prepared(self, facts: Mapping[str, Any]) -> "Session":
+        """Work on the table after other preparations: plan and results stay, released tables do not."""
+        runs = tuple(replace(run, reopened=True) for run in self.runs)
+        return self._next(facts=facts, runs=runs, job=None, notice=None)
 
     def closed(self) -> "Session":
         """Close the table."""
@@ -249,7 +260,8 @@ class Session:
 
     def ran(self, text: str, result: RunResult, *, released: bool) -> "Session":
         number = self.runs_begun + 1
-        run = Run(number=number, text=text, released=released, result=result)
+        known = {"prepared": self.facts.get("prepared", ()), "after": self.after}
+        run = Run(number=number, text=text, released=released, result=result, **known)
         return self._next(job=None, notice=None, runs=(*self.runs, run)[-MOST_RUNS:], runs_begun=number)
 
     def explored(self, frontier: Mapping[str, Any]) -> "Session":

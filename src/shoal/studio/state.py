@@ -22,6 +22,8 @@ def state_of(session: Session, plan: ReadPlan) -> Answer:
         "edition": session.edition,
         "source": session.source,
         "rows": session.facts.get("rows"),
+        "prepared": session.facts.get("prepared", []),
+        "prepared in words": session.facts.get("prepared in words", []),
         "tables": list(session.facts.get("tables", ())),
         "text": session.history.text,
         "tree": plan.tree,

@@ -5,6 +5,7 @@ import { Closer } from './closer.js';
 import { Field } from './forms.js';
 import { Bar, Mistakes, Rows, html, number, percent, plural, useAnswer } from './parts.js';
 import { TableChoice, Tables } from './linked.js';
+import { Prepared, Preparing } from './prepare.js';
 import { inTable, mistakesAt, putAll, useTable } from './state.js';
 
 const MEANINGS = {
@@ -53,7 +54,7 @@ export function Columns() {
   return html`<h1>Columns</h1>
     <p class="lead">Say what an intruder could do with each column. Nobody can do this for you: the guesses below follow from names and values only.</p>
     ${!table && facts.notes.map((note) => html`<p class="note">${note}</p>`)}
-    ${table ? html`<${Tables} /><${TableChoice} />${facts.notes.map((note) => html`<p class="note">${note}</p>`)}` : html`<${Exposure} />`}
+    ${table ? html`<${Tables} /><${TableChoice} />${facts.notes.map((note) => html`<p class="note">${note}</p>`)}` : html`<${Prepared} /><${Exposure} />`}
     <div class="tools">
       <label>Find a column <input type="search" value=${words} onInput=${(e) => look(e.target.value)} /></label>
       <label>Role of the ${chosen.length ? plural(chosen.length, 'chosen column') : 'chosen columns'} <select value="" disabled=${!chosen.length} onChange=${(e) => e.target.value && set(chosen, 'role', e.target.value)}>
@@ -65,7 +66,8 @@ export function Columns() {
     <div class="column heads"><label><input type="checkbox" checked=${all} onChange=${(e) => choose(e.target.checked ? listed.map((c) => c.name) : [])} /> <span>all</span></label><span>column</span><span>its values</span><span>role</span><span>level, and what happens to it</span></div>
     <ul class="columns-list">${listed.map((column) => html`<${Column} key=${column.name} ...${{ column, keys, methods, tree: state.tree, happens: state.happens, look: closer, chosen: chosen.includes(column.name) }} set=${(names, key, value) => set(chosen.length > 1 && chosen.includes(names[0]) ? chosen : names, key, value)}
       choose=${(on) => choose(on ? [...chosen, column.name] : chosen.filter((n) => n !== column.name))} />`)}</ul>
-    <details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the rows</summary>${rows && html`<${Rows} version=${state.source + table} />`}</details>
+    <details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the rows</summary>${rows && html`<${Rows} version=${state.source + table + JSON.stringify(state.prepared)} />`}</details>
+    ${!table && html`<${Preparing} columns=${facts.columns.map((c) => c.name)} />`}
     ${close && html`<${Closer} key=${close.name} name=${close.name} picture=${close.picture} columns=${facts.columns.map((c) => c.name)} onClose=${() => closer(null)} />`}`;
 }
 
@@ -92,7 +94,7 @@ function Column({ column, keys, methods, set, tree, happens, chosen, choose, loo
 function Exposure() {
   const { state } = useTable();
   const roles = JSON.stringify(Object.keys(state.tree.columns ?? {}).map((name) => [said(state.tree, name).role, said(state.tree, name).level]));
-  const risk = useAnswer('exposure', {}, [roles, state.source], 150);
+  const risk = useAnswer('exposure', {}, [roles, state.source, JSON.stringify(state.prepared)], 150);
   if (!risk) return html`<section class="card exposure"><h2>If nothing were done</h2><p class="hint">Counting …</p></section>`;
   if (risk.refused) return html`<section class="card exposure"><h2>If nothing were done</h2><p>${risk.refused}</p></section>`;
   if (!risk.known) return html`<section class="card exposure"><h2>If nothing were done</h2><p>No column has the role quasi-identifier, so nothing is said to be known to others. That is seldom true.</p></section>`;

@@ -27,7 +27,7 @@ export function Risk() {
   const [by, count] = useState('sizes');
   const [above, drag] = useState(0.2);
   const waits = state.mistakes.length > 0 && run === null;
-  const keys = JSON.stringify(state.tree.columns);
+  const keys = JSON.stringify([state.tree.columns, state.prepared]);
   const seen = useAnswer(waits ? null : 'risks', { run }, [run, keys, waits]);
   const sides = seen?.sides ?? [];
   const units = sides.some((s) => s.persons);
@@ -93,7 +93,7 @@ function Riskiest({ side, alone }) {
 // The identifiers that a rule of law lists, and the columns that may hold them.
 function Identifiers() {
   const { state } = useStore();
-  const seen = useAnswer('identifiers', {}, [state.source]);
+  const seen = useAnswer('identifiers', {}, [state.source, JSON.stringify(state.prepared)]);
   const held = seen?.identifiers?.filter((one) => Object.keys(one.columns).length) ?? [];
   const roles = state.tree.columns ?? {};
   const role = (name) => roles[name]?.role ?? roles[name] ?? '';

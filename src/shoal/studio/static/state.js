@@ -71,7 +71,7 @@ export async function ask(name, given = {}, more = {}) {
 async function take(state) {
   if (state.text === undefined) return; // nothing new
   const opened = state.source !== null && (store.state === null || store.state.source !== state.source
-    || (state.rows !== null && store.facts === null) || store.openings !== state.history.length && state.at === 0);
+    || (state.rows !== null && store.facts === null) || JSON.stringify(store.state.prepared) !== JSON.stringify(state.prepared) || store.openings !== state.history.length && state.at === 0);
   store.state = state;
   if (state.source === null) store.facts = null;
   if (!state.tables.length) store.table = '';
