@@ -27,7 +27,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 AXE = Path(__file__).parent / "vendor" / "axe.js"
-SCREENS = ["Columns", "Hierarchies", "Steps", "Frontier", "Result", "Risk", "Utility", "Compare", "Export"]
+SCREENS = ["Columns", "Hierarchies", "Steps", "Frontier", "Result", "Risk", "Utility", "Compare", "Ledger", "Export"]
 
 
 @pytest.fixture(scope="module")

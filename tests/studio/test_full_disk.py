@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.studio.holders import Runner
+from shoal.studio.runner import Runner
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import InputError
 from studio.running import LONGEST, Running, children, running
@@ -122,7 +122,7 @@ def test_work_that_is_ended_leaves_nothing_in_the_temporary_folder(tmp_path: Pat
 
 def test_a_plan_that_works_in_parts_is_refused_for_they_would_lie_on_the_disk() -> None:
     class Holding(Runner):
-        table = Table(frame=pl.DataFrame({"age": [30, 30, 40, 40]}))
+        tables = property(lambda holder: {"": Table(frame=pl.DataFrame({"age": [30, 30, 40, 40]}))})
 
     text = "columns: {age: quasi-identifier}\nsteps: [{partition: mdav, k: 2}]\nexact: false\n"
     with pytest.raises(InputError, match="the studio writes no cell to disk"):

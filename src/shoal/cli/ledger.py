@@ -11,7 +11,7 @@ from shoal.cli.terminal import Terminal
 from shoal.vocabulary.errors import FileError, plural
 
 if TYPE_CHECKING:
-    from shoal.ledger.store import Ledger, Row
+    from shoal.ledger.store import Ledger
 
 
 @cli.group()
@@ -37,9 +37,9 @@ def show_ledger(terminal: Terminal, file: Path) -> None:
       shoal ledger show registry.ledger
       shoal ledger show registry.ledger --json
     """
-    kept = _opened(file)
-    withdrawn = {row.about["number"]: row.about["because"] for row in kept.rows() if row.kind == "withdrawal"}
-    shown = [_account(kept, row, withdrawn) for row in kept.rows() if row.kind == "release"]
+    from shoal.ledger.accounts import accounts_of
+
+    shown = accounts_of(_opened(file))
     terminal.result({"releases": shown})
     titles = ["release", "made", "for", "persons", "classes", "blank", "recoded", "epsilon", "withdrawn"]
     terminal.table(titles, [[_cell(release[title]) for title in titles] for release in shown])
@@ -93,25 +93,6 @@ def _opened(file: Path) -> "Ledger":
     if not file.is_file():
         raise FileError(f"There is no ledger '{file}'. It is begun by shoal protect --ledger FILE.")
     return Ledger(file)
-
-
-def _account(kept: "Ledger", row: "Row", withdrawn: dict[int, str]) -> dict[str, Any]:
-    """The account of a release."""
-    cells = kept.entry(row.number).cells
-    return {
-        "release": row.number,
-        "made": row.about["made"],
-        "for": row.about["audience"] or "anybody",
-        "colludes with": row.about["collude"],
-        "persons": row.persons,
-        "records": row.about["records"],
-        "classes": row.about["classes"],
-        "blank": {name: counts["blank"] for name, counts in cells.items() if counts["blank"]},
-        "recoded": {name: counts["recoded"] for name, counts in cells.items() if counts["recoded"]},
-        "epsilon": row.about["epsilon"],
-        "sha256": row.about["sha256"],
-        "withdrawn": withdrawn.get(row.number, ""),
-    }
 
 
 def _cell(value: Any) -> str:

@@ -11,20 +11,21 @@ from shoal.vocabulary.errors import MissingDependency
 
 
 @cli.command()
-@click.argument("file", required=False, type=FILE)
+@click.argument("files", nargs=-1, type=FILE)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of this machine; any free one by default.")
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
 @pass_terminal
-def studio(terminal: Terminal, file: Path | None, port: int, no_browser: bool) -> None:
+def studio(terminal: Terminal, files: tuple[Path, ...], port: int, no_browser: bool) -> None:
     """Protect a table in the browser, without writing a plan by hand; only this machine can reach it.
 
     \b
     Examples:
       shoal studio
       shoal studio people.sav
+      shoal studio patients.csv stays.csv
     """
     try:
         from shoal.studio.serve import main
     except ModuleNotFoundError as absent:
         raise MissingDependency("The studio", str(absent.name), "studio") from None
-    main(None if file is None else str(file), port, browser=not no_browser, say=terminal.say)
+    main([str(file) for file in files], port, browser=not no_browser, say=terminal.say)

@@ -5,26 +5,23 @@ text name the edition of it that they refer to, so that two tabs never overwrite
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping
 from tempfile import TemporaryDirectory
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
 from shoal.plan.lines import parse_yaml, plain
-from shoal.release.review import Review
 from shoal.studio.analyses import Analysis
 from shoal.studio.arguments import Answer, checked
-from shoal.studio.holders import Keeper, Runner
-from shoal.studio.parcels import PAUSE, bring, carry
+from shoal.studio.ledgers import Ledgers
+from shoal.studio.linked import for_open_tables, relinked
+from shoal.studio.parcels import PAUSE, carry
 from shoal.studio.plans import ReadPlan, names_in, put, reading, swapped
-from shoal.studio.reviewing import Reviewing
-from shoal.studio.saved import Work, earlier, home, key_of, recent, saving
-from shoal.studio.session import Session, of_text
+from shoal.studio.session import of_text
 from shoal.studio.state import state_of
-from shoal.studio.worker import REPORT, Worker, WorkerGone, no_space, place_of_error
-from shoal.vocabulary.errors import InputError, ShoalError
+from shoal.studio.worker import WorkerGone
+from shoal.vocabulary.errors import InputError
 
 EXAMPLE_ROWS = 1000
 
@@ -41,34 +38,19 @@ class Change(TypedDict):
     yaml: NotRequired[str]
 
 
-class Studio(Reviewing):
-    """One person's table, plan and results."""
+class Studio(Ledgers):
+    """One person's tables, plan and results."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path()
-        self.keeper = Worker(Keeper)
-        self.runner = Worker(Runner)
-        self.task: asyncio.Task[None] | None = None
-        self.handing_over: asyncio.Task[None] | None = None
-        self.previews = 0
-        self.saved = home()
-        self.saving: asyncio.Task[None] | None = None
-        self.unsaved = ""
-        self._read: tuple[str, ReadPlan] = ("", ReadPlan(tree={}, plan=None))
-
-    def stop(self) -> None:
-        if self.saving is not None:
-            self.saving.cancel()
-        self.keeper.stop()
-        self.runner.stop()
+        self._read: tuple[Any, ReadPlan] = (None, ReadPlan(tree={}))
 
     @property
     def plan(self) -> ReadPlan:
         """The plan of the present text."""
-        text = self.session.history.text
-        if self._read[0] != text:
-            self._read = (text, reading(text, self.folder))
+        text, tables = self.session.history.text, list(self.session.facts.get("tables", ()))
+        if self._read[0] != (text, tables):
+            self._read = ((text, tables), for_open_tables(reading(text, self.folder), tables))
         return self._read[1]
 
     async def act(self, name: str, given: Mapping[str, Any], edition: int) -> None:
@@ -108,17 +90,27 @@ class Studio(Reviewing):
     async def do_swap(self, place: list[str | int], first: int, second: int, note: str) -> None:
         self.session = self.session.edited(swapped(self.session.history.text, place, first, second), note)
 
-    async def do_edit_hierarchy(self, column: str, edit: Mapping[str, Any], note: str) -> None:
+    async def do_link(self, table: str, own: dict[str, str | None], note: str) -> None:
+        """Give one of several tables another key, parent and link."""
+        text = self.session.history.text
+        for place, value in relinked(self.plan.tree, self.session.facts, table, own):
+            text = put(text, place, value)
+        self.session = self.session.edited(text, note)
+
+    async def do_edit_hierarchy(self, column: str, edit: Mapping[str, Any], note: str, of: str = "") -> None:
         """Change a cell of a column's hierarchy, which is then written out in the plan."""
         text = self.session.history.text
-        described = self.plan.tree.get("columns", {}).get(column)
+        place = [*(("tables", of) if of else ()), "columns", column]
+        described: Any = self.plan.tree
+        for key in place:
+            described = described.get(key) if isinstance(described, Mapping) else None
         if not isinstance(described, Mapping) or described.get("hierarchy") is None:
             raise InputError("This column has no hierarchy. Build one first.")
         question = {"column": column, "spec": described["hierarchy"], "edit": edit, "folder": str(self.folder)}
-        paths = await self.question("edit_hierarchy", **question)
+        paths = await self.question("edit_hierarchy", of=of, **question)
         if self.session.history.text != text:
             raise OldEdition("The plan was changed meanwhile; look at it, and do this again.")
-        self.session = self.session.edited(put(text, ["columns", column, "hierarchy"], paths), note)
+        self.session = self.session.edited(put(text, [*place, "hierarchy"], paths), note)
 
     async def do_undo(self) -> None:
         self.session = self.session.went_to(self.session.history.at - 1)
@@ -142,86 +134,6 @@ class Studio(Reviewing):
     async def do_dismiss(self) -> None:
         self.session = self.session.read_notice()
 
-    # The table
-
-    async def do_open(self, path: str, how: Mapping[str, Any] | None = None) -> None:
-        if Path(path).suffix.lower() == ".json":  # no format of tables
-            read = await asyncio.to_thread(Review.read, Path(path).expanduser())
-            self.session = self.session.reviewed(read)
-            return
-        self._begin("open", "reading the file", self._opened("open", Path(path).parent, path=path, how=_reading(how)))
-
-    async def do_example(self) -> None:
-        self._begin("open", "making the example", self._opened("open_example", Path(), n=EXAMPLE_ROWS))
-
-    async def take_file(self, name: str, content: AsyncIterator[bytes], how: Mapping[str, Any]) -> None:
-        """Open a file that was dropped on the page; its pieces go to the keeper as they arrive."""
-        if not self.keeper.alive:
-            self.keeper.restart()
-        parcel = await bring(self.keeper, content)
-        opened = self._opened("take_file", Path(), parcel=parcel, name=name, how=_reading(how))
-        self._begin("open", "reading the file", opened)
-
-    async def do_take_up(self) -> None:
-        """Take up what was saved by itself of the present table."""
-        if self.session.source is None:
-            raise InputError("No table is open. Open one first.")
-        work = await asyncio.to_thread(Work.of, self.saved / f"{key_of(self.session.facts)}.json")
-        self.session = work.restored(self.session)
-
-    async def do_reopen(self, key: str) -> None:
-        """Open the table of saved work again, and take the work up."""
-        work = next((one for one in await asyncio.to_thread(recent, self.saved) if one["key"] == key), None)
-        if work is None or work["path"] is None:
-            raise InputError("The place of this table is not known. Drop its file here, and take the work up then.")
-        whole = await asyncio.to_thread(Work.of, self.saved / f"{key}.json")
-        path = Path(work["path"])
-        opened = self._opened("open", path.parent, path=str(path), how=dict(whole.reading))
-        self._begin("open", "reading the file", self._then_take_up(opened))
-
-    async def _then_take_up(self, opened: Awaitable[None]) -> None:
-        await opened
-        await self.do_take_up()
-
-    async def do_forget(self, key: str) -> None:
-        """Delete saved work."""
-        if any(work["key"] == key for work in await asyncio.to_thread(recent, self.saved)):
-            (self.saved / f"{key}.json").unlink(missing_ok=True)
-
-    async def do_close(self) -> None:
-        """Forget the table and all its results."""
-        if self.session.job is not None:
-            raise InputError("Something is under way. Wait for it, or cancel it.")
-        for process in (self.keeper, self.runner):
-            if process.alive:
-                await process.ask("close")
-        self.session = self.session.closed()
-
-    async def _opened(self, what: str, folder: Path, **given: Any) -> None:
-        if not self.keeper.alive:
-            self.keeper.restart()
-        opened = await self.keeper.ask(what, report=self._report(), **given)
-        await self._hand_over()
-        self.folder = folder.expanduser()
-        path = str(Path(given["path"]).expanduser().resolve()) if "path" in given else None
-        facts = {**opened["facts"], "reading": given.get("how", {}), "path": path}
-        facts["earlier"] = await asyncio.to_thread(earlier, facts, self.saved)
-        self.session = self.session.opened(facts["source"], facts, opened["text"])
-        if self.saving is None:
-            self.saving = asyncio.create_task(saving(lambda: self.session, self.saved, self._not_saved))
-
-    def _not_saved(self, sentence: str) -> None:
-        if sentence != self.unsaved:
-            self.unsaved = sentence
-            self.session = self.session.moved_on()
-
-    async def _hand_over(self) -> None:
-        """Send the table to the process that carries plans out."""
-        if not self.runner.alive:
-            self.runner.restart()
-        await self.keeper.ask("pack_table")
-        await carry(self.keeper, self.runner, "take")
-
     # Work
 
     async def do_run(self, seed: int | None = None) -> None:
@@ -233,7 +145,13 @@ class Studio(Reviewing):
         await self._ready()
         source = self.session.source or ""
         result, released = await self.runner.ask(
-            "protect", report=self._report(), text=text, folder=str(self.folder), seed=seed, source=source
+            "protect",
+            report=self._report(),
+            text=text,
+            folder=str(self.folder),
+            seed=seed,
+            source=source,
+            after=self.session.after,
         )
         number = self.session.runs_begun + 1
         if released:
@@ -293,70 +211,11 @@ class Studio(Reviewing):
             self.previews -= 1
         return answer
 
-    async def _ready(self) -> None:
-        """Wait until the process that carries plans out has the table and is idle."""
-        if self.previews and self.session.job is not None:
-            await asyncio.to_thread(self.runner.restart)
-            self.handing_over = asyncio.create_task(self._hand_over())
-        if self.handing_over is not None:
-            await self.handing_over
-            self.handing_over = None
-
     def _need_plan(self) -> None:
         if self.session.source is None:
             raise InputError("No table is open. Open one first.")
-        if self.plan.plan is None:
+        if self.plan.plan is None and self.plan.linked is None:
             raise InputError("The plan has mistakes; mend them first. They are listed beside the plan.")
-
-    def _begin(self, kind: str, stage: str, work: Any) -> None:
-        try:
-            self.session = self.session.began(kind, stage)
-        except InputError:
-            work.close()
-            raise
-        self.task = asyncio.create_task(self._until_done(work))
-
-    async def _until_done(self, work: Awaitable[None]) -> None:
-        try:
-            await work
-        except WorkerGone as error:
-            self.session = self.session.ended("error", str(error))
-            await self._revive()
-        except ShoalError as error:
-            self.session = self.session.ended("error", str(error))
-        except Exception as error:  # noqa: BLE001 - its message could show cells, and work must be seen to end
-            full = no_space(error) if isinstance(error, OSError) else ""
-            self.session = self.session.ended("error", full or f"{place_of_error()}. {REPORT}")
-
-    async def _revive(self) -> None:
-        """Restart both processes; the table survives only if the keeper is still alive."""
-        if not self.keeper.alive:
-            self.keeper.restart()
-            self.session = Session(version=self.session.version, edition=self.session.edition).ended(
-                "error", "The process that held the table has ended, and the table with it. Open it again."
-            )
-            return
-        await asyncio.to_thread(self.runner.restart)
-        await self._hand_over()
-
-    async def question(self, what: str, **given: Any) -> Any:
-        """Ask the keeper for something to show."""
-        try:
-            return await self.keeper.ask(what, **given)
-        except WorkerGone:
-            await self._revive()
-            raise
-
-    def _report(self) -> Callable[[str, float], None]:
-        loop = asyncio.get_running_loop()
-
-        def heard(stage: str, fraction: float) -> None:
-            self.session = self.session.moved(stage, fraction)
-
-        def report(stage: str, fraction: float) -> None:
-            loop.call_soon_threadsafe(heard, stage, fraction)
-
-        return report
 
     # The content of pages
 
@@ -388,12 +247,10 @@ class Studio(Reviewing):
         }
 
 
-def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
-    """The options for reading a file that are set."""
-    return {key: str(how[key]) for key in ("delimiter", "decimal", "encoding", "sheet") if how and how.get(key)}
-
-
-CHANGING = ("edit", "put", "swap", "edit_hierarchy", "undo", "redo", "go", "resume", "name", "take_up")
+CHANGING = (
+    *("edit", "put", "swap", "edit_hierarchy", "link", "keep", "keep_none"),
+    *("undo", "redo", "go", "resume", "name", "take_up"),
+)
 """Actions that change the text."""
 
 OF_REVIEWS = ("comment", "approve", "leave", "dismiss")

@@ -155,6 +155,10 @@ class Questions:
     async def facts(self) -> Any:
         return self.studio.session.facts
 
+    async def ledger(self) -> Any:
+        """What stands in the ledger."""
+        return await self.studio.ledger()
+
     async def recent(self) -> Any:
         """Saved work, the latest first."""
         return await asyncio.to_thread(recent, self.studio.saved)
@@ -168,18 +172,36 @@ class Questions:
         return await self.studio.exposure()
 
     async def rows(
-        self, run: Number | None = None, offset: Number = 0, by: str | None = None, descending: bool = False
+        self,
+        run: Number | None = None,
+        offset: Number = 0,
+        by: str | None = None,
+        descending: bool = False,
+        of: str = "",
     ) -> Any:
-        return await self.studio.question("rows", run=run, offset=offset, by=by, descending=descending)
+        return await self.studio.question("rows", run=run, offset=offset, by=by, descending=descending, of=of)
 
-    async def column(self, name: str, run: Number | None = None) -> Any:
-        return await self.studio.question("column", run=run, name=name)
+    async def pairs(self, run: Number, offset: Number = 0, of: str = "") -> Any:
+        return await self.studio.question("pairs", run=run, offset=offset, of=of)
 
-    async def extremes(self, run: Number) -> Any:
-        return await self.studio.question("extremes", run=run)
+    async def identifiers(self) -> Any:
+        return await self.studio.question("identifiers")
 
-    async def together(self, names: tuple[str, str], run: Number | None = None) -> Any:
-        return await self.studio.question("together", run=run, names=names, **self._text_of(run))
+    async def column(self, name: str, run: Number | None = None, of: str = "") -> Any:
+        return await self.studio.question("column", run=run, name=name, of=of)
+
+    async def extremes(self, run: Number, of: str = "") -> Any:
+        return await self.studio.question("extremes", run=run, of=of)
+
+    async def together(self, names: tuple[str, str], run: Number | None = None, of: str = "") -> Any:
+        return await self.studio.question("together", run=run, names=names, of=of, **self._text_of(run))
+
+    async def categories(self, name: str, of: str = "") -> Any:
+        return await self.studio.question("categories", name=name, of=of)
+
+    async def links(self) -> Any:
+        """By table of the present plan its rows and persons."""
+        return await self.studio.question("links", **self._text_of(None))
 
     async def risks(self, run: Number | None = None) -> Any:
         return await self.studio.question("risks", run=run, **self._text_of(run))
@@ -217,15 +239,15 @@ class Questions:
     async def forecast(self, spec: Answer) -> Any:
         return await self.studio.trial("forecast", spec=spec)
 
-    async def levels(self, column: str, spec: Any = None) -> Any:
-        return await self.studio.question("levels", column=column, spec=spec, folder=str(self.studio.folder))
+    async def levels(self, column: str, spec: Any = None, of: str = "") -> Any:
+        return await self.studio.question("levels", column=column, spec=spec, folder=str(self.studio.folder), of=of)
 
-    async def build_hierarchy(self, column: str, how: str, sizes: tuple[float, ...] = ()) -> Any:
-        return await self.studio.question("build_hierarchy", column=column, how=how, sizes=list(sizes))
+    async def build_hierarchy(self, column: str, how: str, sizes: tuple[float, ...] = (), of: str = "") -> Any:
+        return await self.studio.question("build_hierarchy", column=column, how=how, sizes=list(sizes), of=of)
 
-    async def read_hierarchies(self, files: list[dict[str, str]]) -> Any:
+    async def read_hierarchies(self, files: list[dict[str, str]], of: str = "") -> Any:
         """Of each file its hierarchy, and the column that it is for."""
-        return await self.studio.question("read_hierarchies", files=files)
+        return await self.studio.question("read_hierarchies", files=files, of=of)
 
     async def result(self, run: Number = 0) -> Any:
         ended = self.studio.session.run(run)
@@ -238,7 +260,7 @@ class Questions:
     async def neighbours(self, run: Number = 0) -> Any:
         """The standing of a run, once variants of its plan were tried."""
         ended = self.studio.session.run(run)
-        if ended.released and not ended.reopened:
+        if ended.released and not ended.reopened and "tables" not in self.studio.session.facts:
             await self._standings.tried(ended.text, lambda: self.studio.trial("variants", text=ended.text))
         return await self.standing(run)
 
@@ -251,10 +273,7 @@ class Questions:
         if what == "plan":
             return {"name": "plan.yaml", "text": session.run(run).text}
         if what == "script":
-            return {
-                "name": "protect.py",
-                "text": script(session.run(run), session.source, session.facts.get("reading", {})),
-            }
+            return {"name": "protect.py", "text": script(session.run(run), session.facts)}
         if what == "work":
             return {"name": "work.json", "text": as_text(session.history)}
         if what == "reviewed":
@@ -277,8 +296,11 @@ class Questions:
             how = json.loads(unquote(request.headers.get("x-reading", "{}")))
         except ValueError:
             raise HTTPException(400, "The options for reading the file are not JSON.") from None
-        pieces = pieces_of(request, LARGEST_FILE)
-        await self.studio.take_file(name, pieces, how if isinstance(how, dict) else {})
+        pieces, how = pieces_of(request, LARGEST_FILE), how if isinstance(how, dict) else {}
+        if (part := request.headers.get("x-part")) is not None:  # one of several that are opened together
+            await self.studio.take_part(name, pieces, how, first=part == "0")
+        else:
+            await self.studio.take_file(name, pieces, how)
         return self.studio.state()
 
 
@@ -292,12 +314,17 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "do": questions.act,
         "facts": questions.facts,
         "recent": questions.recent,
+        "ledger": questions.ledger,
         "methods": questions.methods,
         "exposure": questions.exposure,
         "rows": questions.rows,
+        "pairs": questions.pairs,
+        "identifiers": questions.identifiers,
         "column": questions.column,
         "extremes": questions.extremes,
         "together": questions.together,
+        "links": questions.links,
+        "categories": questions.categories,
         "levels": questions.levels,
         "risks": questions.risks,
         "attribute-sets": questions.attribute_sets,

@@ -11,9 +11,13 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic.json_schema import JsonSchemaValue
 
+from shoal.mask.profiles import Profiles
 from shoal.plan.lines import plain
-from shoal.plan.sections import Output
+from shoal.plan.linked_ledger import OF_LEDGER
+from shoal.plan.linked_sections import measures_over_tables
+from shoal.plan.sections import LedgerRules, Output
 from shoal.plan.steps import MaskStep, PartitionStep
+from shoal.privacy.of_units import UnitModel
 from shoal.studio.arguments import Answer
 from shoal.table.schema import LEVELS, ROLES, Column, Missing
 from shoal.vocabulary.parameters import ColumnName, Columns, Holds, KeyFile, Method, Secret, TablePath, holds
@@ -85,12 +89,20 @@ def catalogue() -> Answer:
         "kinds": [{"kind": kind, "name": KIND_NAMES[kind]} for kind in KINDS],
         "methods": methods,
         "goals": [{"goal": goal[0], "methods": _reaching(methods, goal)} for goal in GOALS],
+        "over_tables": [Profiles.method_name, *_of_persons(), *measures_over_tables()],
         "roles": list(ROLES),
         "levels": list(LEVELS),
         "missing": list(get_args(Missing)),
         "column": _of_model(Column),
         "output": _of_model(Output),
+        "ledger": _of_model(LedgerRules),
+        "ledger_over_tables": list(OF_LEDGER),
     }
+
+
+def _of_persons() -> list[str]:
+    """Names of the privacy models that are judged over persons in several tables."""
+    return [entry.name for entry in registered("privacy") if issubclass(entry.cls, UnitModel)]
 
 
 def _reaching(methods: list[Answer], goal: tuple[str, tuple[str, ...], str, str]) -> list[str]:
@@ -182,6 +194,8 @@ def _field(name: str, schema: JsonSchemaValue, marker: Holds | None, meaning: st
     whole = all(part.get("type") == "array" for part in allowed)
     if control == "file" and any(part.get("type") == "object" for part in allowed):
         control = "yaml"
+    if control == "method" and whole and allowed:
+        control = "methods"
     shape = {"control": control} if control and (whole or control != "columns") else _shape(allowed, schema)
     limits: Answer = {
         key: only[key] for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum") if key in only
@@ -219,6 +233,8 @@ def _shape(allowed: list[JsonSchemaValue], root: JsonSchemaValue) -> Answer:
         entry = _alternatives(below[0]["additionalProperties"], root)
         if all(part.get("type") in SCALARS for part in entry):
             return {"control": "entries", "lists": False, "alone": bool(numbers)}
+        if len(entry) == 1 and _is_matrix(entry[0], root):
+            return {"control": "matrix"}
         if len(entry) == 1 and _is_list(entry[0], root):
             return {"control": "entries", "lists": True, "alone": bool(numbers)}
     items = [part for part in allowed if part.get("type") == "array"]
@@ -228,7 +244,25 @@ def _shape(allowed: list[JsonSchemaValue], root: JsonSchemaValue) -> Answer:
             return {"control": "several", "choices": words}
         if all(part.get("type") in ("integer", "number") for part in of_items):
             return {"control": "list"}
+    if len(items) == len(allowed) == 1 and (parts := _parts(items[0], root)):
+        return {"control": "rows", "parts": parts}
     return {"control": "yaml"}
+
+
+def _parts(part: Mapping[str, Any], root: JsonSchemaValue) -> list[Answer]:
+    """The parts of each entry of a list: columns, or a number; empty if there are others."""
+    entry = [e for e in _alternatives(part.get("items", {}), root) if "properties" in e]
+    parts = []
+    for name, schema in entry[0]["properties"].items() if len(entry) == 1 else ():
+        shape = str(_alternatives(schema, root)[0].get("type"))
+        parts.append({"name": name, "control": {"array": "columns", "integer": "integer"}.get(shape, "")})
+    return parts if all(one["control"] for one in parts) else []
+
+
+def _is_matrix(part: Mapping[str, Any], root: JsonSchemaValue) -> bool:
+    """True for a list of lists of numbers."""
+    rows = _alternatives(part.get("items", {}), root)
+    return part.get("type") == "array" and len(rows) == 1 and "items" in rows[0] and _is_list(rows[0], root)
 
 
 def _is_list(part: Mapping[str, Any], root: JsonSchemaValue) -> bool:

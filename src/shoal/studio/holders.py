@@ -8,43 +8,32 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
-from secrets import randbits
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import shoal
-from shoal.desk.given import Given
-from shoal.desk.whole import protect_whole
-from shoal.judges.evidence import Evidence
-from shoal.plan.lines import plain
-from shoal.release import NotProved
+from shoal.desk.files_of_tables import tables_in_files
+from shoal.desk.preparing import in_words, prepared
 from shoal.release.directory import check_free, check_writable
-from shoal.release.evidence_file import private_evidence, private_figure, public_evidence
-from shoal.release.refusal import Unanswered
+from shoal.release.evidence_file import private_evidence, public_evidence
+from shoal.release.linked import LinkedRelease, publish_linked
 from shoal.release.review import Approved, Review, approval_of
-from shoal.report.became import became
-from shoal.report.decision import decision
-from shoal.report.frontier_marks import numbered
-from shoal.report.headlines import main_measure
 from shoal.report.page import page
-from shoal.studio import profile, variables
+from shoal.studio import linked, profile
 from shoal.studio.arguments import Answer
-from shoal.studio.beginnings import beginnings, forecast, only
-from shoal.studio.lattices import lattice_of
-from shoal.studio.parcels import ParcelHolder
-from shoal.studio.preview import preview
-from shoal.studio.session import RunResult
-from shoal.studio.showing import Showing, plan_of
-from shoal.studio.standing import promise_of, variants_tried
+from shoal.studio.plans import reading
+from shoal.studio.showing import Showing
 from shoal.studio.worker import Report
 from shoal.table.examples import example
-from shoal.table.files.json_text import as_json
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
-from shoal.vocabulary.errors import FileError, InputError, Refused
-from shoal.vocabulary.registry import KINDS, entry, load, registered
+from shoal.table.linked_examples import example_tables
+from shoal.vocabulary.errors import FileError, InputError, plural
+from shoal.vocabulary.registry import load
+
+MADE = "made by shoal"
 
 
 class Keeper(Showing):
@@ -54,42 +43,102 @@ class Keeper(Showing):
         super().__init__()
         self._exposure: profile.KeyExposure | None = None
         self._writing: Future[str] | None = None
+        self._aside: dict[str, tuple[str, Table]] = {}
+        self._as_read: Table | None = None
 
-    def open(self, path: str, how: Mapping[str, Any], report: Report) -> Answer:
-        """Read a file by its path."""
+    def open(self, path: str | list[str], how: Mapping[str, Any], report: Report) -> Answer:
+        """Read a file by its path, or several linked tables: those of a folder, or of files that are named."""
         report("reading the file", 0.0)
-        return self._hold(read_table(Path(path).expanduser(), **how), Path(path).name, report)
+        paths = [Path(one).expanduser() for one in ([path] if isinstance(path, str) else path)]
+        files = tables_in_files(paths if len(paths) > 1 else paths[0])
+        if not files:
+            return self._hold(read_table(paths[0], **how), paths[0].name, report)
+        source = paths[0].resolve().name if len(paths) == 1 else plural(len(files), "linked table")
+        tables = {name: read_table(file, **how) for name, file in files.items()}
+        return self._hold_linked(tables, {name: file.name for name, file in files.items()}, source, report)
 
     def take_file(self, parcel: int, name: str, how: Mapping[str, Any], report: Report) -> Answer:
         """Read a file that was dropped on the page and came in pieces; its cells are never written to disk."""
         report("reading the file", 0.0)
+        return self._hold(self._dropped(parcel, name, how), Path(name).name, report)
+
+    def put_aside(self, parcel: int, name: str, how: Mapping[str, Any], first: bool) -> None:
+        """Read one of several files that were dropped together; `open_aside` opens them as linked tables."""
+        aside = {} if first else self._aside
+        of = Path(name).name.split(".")[0]
+        if of in aside:
+            raise FileError(f"Two files are named for the table '{of}'. Leave one out, or give it another name.")
+        self._aside = {**aside, of: (Path(name).name, self._dropped(parcel, name, how))}
+
+    def open_aside(self, report: Report) -> Answer:
+        """Open the files that were put aside as linked tables."""
+        aside, self._aside = dict(sorted(self._aside.items())), {}
+        if len({tuple(table.frame.columns) for _, table in aside.values()}) < 2:
+            raise FileError(
+                "The files have the same columns, as parts of one table do. Put them into a folder of their own, and "
+                "open that by its path."
+            )
+        tables = {name: table for name, (_, table) in aside.items()}
+        source = plural(len(tables), "linked table")
+        return self._hold_linked(tables, {name: file for name, (file, _) in aside.items()}, source, report)
+
+    def _dropped(self, parcel: int, name: str, how: Mapping[str, Any]) -> Table:
         with as_file(self._all_of(parcel), Path(name).name) as path:
             try:
-                table = read_table(path, **how)
+                return read_table(path, **how)
             except FileError as error:  # the place is of no use to anyone
                 raise FileError(str(error).replace(str(path), path.name)) from None
-        return self._hold(table, Path(name).name, report)
 
-    def open_example(self, n: int, report: Report) -> Answer:
-        """Open the built-in example: an invented hospital."""
-        return self._hold(Table(frame=example("hospital", n=n, seed=1), described="made by shoal"), "example", report)
+    def open_example(self, n: int, several: bool, report: Report) -> Answer:
+        """Open the built-in example: an invented hospital, as one table or as several that are linked."""
+        if several:
+            tables = {name: Table(frame=frame, described=MADE) for name, frame in example_tables(n=n, seed=1).items()}
+            return self._hold_linked(tables, {name: f"{name}.csv" for name in tables}, "example of tables", report)
+        return self._hold(Table(frame=example("hospital", n=n, seed=1), described=MADE), "example", report)
 
     def _hold(self, table: Table, source: str, report: Report) -> Answer:
         report("looking at the columns", 0.5)
-        facts, text = profile.facts(table, source), profile.draft(table, source)
-        self._table, self._exposure, self._releases = table, profile.KeyExposure(table.frame), {}
-        self._order = profile.Order()
+        opened = {"facts": profile.facts(table, source), "text": profile.draft(table, source)}
+        self.close()
+        self._tables, self._exposure, self._as_read = {"": table}, profile.KeyExposure(table.frame), table
         self._hands.submit(load)  # which takes seconds, and is needed by the time that a result is looked at
-        return {"facts": facts, "text": text}
+        return opened
+
+    def prepare(self, preparations: list[Answer], source: str, report: Report) -> Answer:
+        """Work on the table as it was read after some preparations; its facts, and these in words."""
+        report("preparing the table", 0.5)
+        if self._as_read is None:
+            raise InputError("One table is prepared, and several are open. Open it alone.")
+        as_read, words = self._as_read, [in_words(one) for one in preparations]
+        table = replace(prepared(as_read, preparations), described="; ".join([as_read.described, *words]))
+        facts = {**profile.facts(table, source), "prepared": preparations, "prepared in words": words}
+        self.close()
+        self._tables, self._exposure, self._as_read = {"": table}, profile.KeyExposure(table.frame), as_read
+        return facts
+
+    def _hold_linked(self, tables: dict[str, Table], files: Mapping[str, str], source: str, report: Report) -> Answer:
+        report("looking for links", 0.5)
+        opened = linked.facts_and_draft(tables, source, files)
+        self.close()
+        self._tables = tables
+        self._hands.submit(load)
+        return opened
 
     def close(self) -> None:
         """Forget the table and the releases."""
-        self._table, self._exposure, self._releases, self._counting = None, None, {}, {}
-        self._order = profile.Order()
+        self._tables, self._exposure, self._releases, self._counting, self._aside = {}, None, {}, {}, {}
+        self._order, self._as_read = profile.Order(), None
+
+    def links(self, text: str, folder: str) -> Answer:
+        """See `linked.counted`."""
+        plan = reading(text, Path(folder)).linked
+        if plan is None or set(plan.keys) - set(self.tables):
+            return {"refused": ""}
+        return linked.counted(self.tables, plan)
 
     def pack_table(self) -> None:
-        """Pack the table for the other process."""
-        self._pack(self.table)
+        """Pack the tables for the other process."""
+        self._pack(self.tables)
 
     def exposure(self, levels: Mapping[str, str | None]) -> Answer | None:
         """See `profile.KeyExposure.of`; None while it is still being counted."""
@@ -124,159 +173,17 @@ class Keeper(Showing):
         check_writable(target)
         check_free(target, overwrite=overwrite)
         approval = Review.of_text(review) if review else None
-        shoal.publish(self.release(run), target, overwrite=overwrite, labels=self.table, approval=approval)
+        release = self.release(run)
+        if isinstance(release, LinkedRelease):
+            publish_linked(release, target, overwrite=overwrite, labels=self.tables)
+        else:
+            shoal.publish(release, target, overwrite=overwrite, labels=self.table(""), approval=approval)
         return directory
 
     def report_page(self, run: int, private: bool) -> str:
         """The report of a release as a page."""
         release = self.release(run)
         return page(private_evidence(release) if private else public_evidence(release, files={}))
-
-
-class Runner(ParcelHolder):
-    """Carries plans out on the table."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._table: Future[Table] | None = None
-        self._beginnings: tuple[str, Answer] = ("", {})
-
-    def take(self, parcel: int) -> None:
-        """Take the table to work on, which came in pieces."""
-        self._table, self._beginnings = self._unpack(parcel), ("", {})
-
-    def close(self) -> None:
-        """Forget the table."""
-        self._table = None
-
-    @property
-    def table(self) -> Table:
-        if self._table is None:
-            raise InputError("No table is open. Open one first.")
-        return self._table.result()
-
-    def protect(self, text: str, folder: str, seed: int | None, source: str, report: Report) -> tuple[RunResult, bool]:
-        """Carry a plan out. The result to show, and True if it was released; then the release itself is packed."""
-        plan = plan_of(text, folder)
-        seed = randbits(128) if seed is None else seed
-        if Given.of(self.table).in_parts(plan):
-            raise InputError(
-                "For the size of the table, or because the plan says so, this table is worked on in parts, which are "
-                "files; the studio writes no cell to disk. Set exact: true in the plan, or carry it out with shoal "
-                "protect."
-            )
-        try:
-            release = protect_whole(
-                self.table, plan, seed=seed, stage=report, source={"file": source, "read as": self.table.described}
-            )
-        except Refused as refusal:
-            report("measuring what was refused", 0.9)
-            evidence = shoal.assess(self.table, plan, seed=seed)
-            return _refused(evidence, refusal), False
-        content = private_evidence(release, labels=self.table.value_labels, titles=self.table.labels)
-        kept_by = main_measure(content, "utility")
-        result: RunResult = {
-            "requirements": content["requirements"],
-            "measures": content["measures"],
-            "reached": content["reached"],
-            "columns": content["columns"],
-            "steps": content["steps"],
-            "private": content["private"],
-            "decision": asdict(decision(content)),
-            "became": {of.name: of.words for of in became(content, kept_by)},
-            "records": content["records"],
-            "refusal": "",
-            "advice": [],
-            "unanswered": {},
-            "seed": str(seed),
-        }
-        self._pack(release)
-        return result, True
-
-    def preview(self, text: str, folder: str, step: int) -> Answer:
-        """See `preview.preview`."""
-        seen = preview(self.table, plan_of(text, folder), step)
-        for column in seen["columns"]:
-            column["labels"] = variables.code_labels(self.table, column["name"])
-        return seen
-
-    def lattice(self, text: str, folder: str, step: int, around: list[int] | None) -> Answer:
-        """See `lattices.lattice_of`."""
-        return lattice_of(self.table, plan_of(text, folder), step, around)
-
-    def forecast(self, text: str, folder: str, spec: Any) -> Answer:
-        """See `beginnings.forecast`."""
-        return forecast(self.table, only(plan_of(text, folder), [], keeps_requirements=True), spec)
-
-    def beginnings(self, text: str, folder: str) -> Answer:
-        """See `beginnings.beginnings`; what steps there are already does not matter."""
-        plan = only(plan_of(text, folder), [], keeps_requirements=True)
-        key = str(plan.as_mapping())
-        if self._beginnings[0] != key:
-            self._beginnings = (key, beginnings(self.table, plan))
-        return self._beginnings[1]
-
-    def variants(self, text: str, folder: str) -> Answer:
-        """See `standing.variants_tried`; the steps as a person would write them."""
-        tried = variants_tried(self.table, plan_of(text, folder))
-        for variant in tried["variants"]:
-            variant["steps"] = [brief(step) for step in variant["steps"]]
-        return tried
-
-    def explore(self, text: str, folder: str, scratch: str, report: Report) -> Answer:
-        """Try many plans; the figures of each are kept in `scratch` meanwhile."""
-        plan = plan_of(text, folder)
-
-        def progress(done: int, total: int, name: str) -> None:
-            report(f"{done} of {total} candidates {name}".strip(), done / max(total, 1))
-
-        frontier = shoal.explore(self.table, plan, scratch, progress=progress)
-        return {
-            **(content := frontier.as_mapping()),
-            "promise": promise_of(plan),
-            "numbers": {point["name"]: number for number, point in numbered(content).items()},
-            "steps": {
-                name: [brief(step) for step in candidate.as_mapping()["steps"]]
-                for name, candidate in frontier.plans.items()
-            },
-        }
-
-
-def _refused(evidence: Evidence, refusal: Refused) -> RunResult:
-    return {
-        "requirements": as_json([verdict.private_form() for verdict in evidence.verdicts]),
-        "measures": as_json([private_figure(finding) for finding in evidence.findings]),
-        "decision": None,
-        "became": {},
-        "reached": [],
-        "columns": [],
-        "steps": [],
-        "private": None,
-        "records": 0,
-        "refusal": str(refusal),
-        "advice": [asdict(advice) for advice in refusal.advice] if isinstance(refusal, NotProved) else [],
-        "unanswered": refusal.reasons if isinstance(refusal, Unanswered) else {},
-        "seed": "",
-    }
-
-
-def brief(step: Mapping[str, Any]) -> Answer:
-    """A step as a person would write it, without parameters that have their defaults."""
-    kind = next(kind for kind in ("partition", "mask") if kind in step)
-    defaults = entry(kind, step[kind]).parameters
-    return {
-        key: _named(value) for key, value in step.items() if key == kind or plain(value) != plain(defaults.get(key))
-    }
-
-
-def _named(value: Any) -> Any:
-    """A method among the parameters; its name alone if all its parameters have their defaults."""
-    if not isinstance(value, Mapping) or "method" not in value:
-        return value
-    kinds = [kind for kind in KINDS if any(e.name == value["method"] for e in registered(kind))]
-    defaults = entry(kinds[0], value["method"]).parameters if len(kinds) == 1 else {}
-    chosen = {key: _named(below) for key, below in value.items() if key == "method" or below != defaults.get(key)}
-    return chosen if len(chosen) > 1 else chosen["method"]
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import Any
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.plan.lines import parse_yaml, position
+from shoal.plan.linked import FOR_ALL, LinkedPlan, is_linked
 from shoal.table.yaml_text import refuse_deep, too_deep_message
 from shoal.vocabulary.errors import FileError, InputError, PlanError
 
@@ -50,11 +51,14 @@ class ReadPlan:
     tree
         Content in types of JSON; empty if the text is no YAML mapping.
     plan
-        The plan; None if there are mistakes.
+        The plan for one table; None if there are mistakes.
+    linked
+        The plan for several tables; None if there are mistakes.
     """
 
     tree: Mapping[str, Any]
-    plan: Plan | None
+    plan: Plan | None = None
+    linked: LinkedPlan | None = None
     mistakes: tuple[Problem, ...] = ()
 
 
@@ -71,19 +75,34 @@ def reading(text: str, folder: Path) -> ReadPlan:
     except PlanError as error:
         line = re.search(r"line (\d+)", str(error))
         mistake = Problem(sentence=str(error), line=int(line[1]) if line else None)
-        return ReadPlan(tree={}, plan=None, mistakes=(mistake,))
+        return ReadPlan(tree={}, mistakes=(mistake,))
     tree = _shown(content) if isinstance(content, Mapping) else {}
     try:
+        if is_linked(tree):
+            return ReadPlan(tree=tree, linked=LinkedPlan.of(content, folder))
         plan = Plan.of(content if tree else {}, folder)
         admit(plan)
         return ReadPlan(tree=tree, plan=plan)
     except InputError as error:
-        placed = error.mistakes or (((), str(error)),)
         mistakes = tuple(
             Problem(sentence=sentence, place=place, line=(position(content, place) or (None,))[0])
-            for place, sentence in placed
+            for place, sentence in _placed(error)
         )
-        return ReadPlan(tree=tree, plan=None, mistakes=mistakes)
+        return ReadPlan(tree=tree, mistakes=mistakes)
+
+
+OF_ONE_TABLE = re.compile(r"plan, table '([^']+)'[:,]")
+"""The beginning of a message on the plan of one of several tables."""
+
+
+def _placed(error: InputError) -> Iterator[tuple[Place, str]]:
+    """Each mistake with its place in the whole plan; that of one of several tables is placed in the table's own."""
+    of_table = OF_ONE_TABLE.match(str(error))
+    for place, sentence in error.mistakes or (((), str(error)),):
+        if of_table is None or place[:1] == ("tables",) or (place and place[0] in FOR_ALL):
+            yield place, sentence
+        else:
+            yield ("tables", of_table[1], *place), f"table '{of_table[1]}': {sentence}"
 
 
 def _shown(value: Any) -> Any:

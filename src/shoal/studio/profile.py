@@ -1,7 +1,7 @@
 """Views of a table before anything is done to it: its columns, its rows, and its exposure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -134,13 +134,13 @@ class Order:
     def __init__(self) -> None:
         self._last: tuple[Any, np.ndarray] | None = None
 
-    def of(self, table: int | None, frame: pl.DataFrame, by: str | None, *, descending: bool) -> np.ndarray | None:
+    def of(self, table: Hashable, frame: pl.DataFrame, by: str | None, *, descending: bool) -> np.ndarray | None:
         """Row numbers in the order of a column; None for the table's own order.
 
         Parameters
         ----------
         table
-            The table in `frame`: None for the original, else the number of a run.
+            What stands for the table in `frame`, another one for each.
         """
         if by is None or by not in frame.columns:
             return None

@@ -42,7 +42,8 @@ def home() -> Path:
 
 def key_of(facts: Mapping[str, Any]) -> str:
     """A name for the work on a table: the same for a file of the same place and columns."""
-    names = [column["name"] for column in facts["columns"]]
+    names = [[column["name"] for column in of["columns"]] for of in (facts, *facts.get("tables", {}).values())]
+    names = names if "tables" in facts else names[0]
     content = json.dumps([facts.get("path") or facts["source"], names])
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
@@ -59,11 +60,20 @@ def save(session: Session, folder: Path) -> None:
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "history": as_text(session.history),
         "runs": [
-            {"number": r.number, "text": r.text, "released": r.released, "result": without_cells(r.result)}
+            {
+                "number": r.number,
+                "text": r.text,
+                "released": r.released,
+                "result": without_cells(r.result),
+                "prepared": r.prepared,
+                "after": r.after,
+            }
             for r in session.runs
         ],
         "frontier": session.frontier,
         "analyses": session.analyses,
+        "after": session.after,
+        "prepared": facts.get("prepared", []),
     }
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with atomic_file(folder / f"{key_of(facts)}.json", mode=0o600) as file:
@@ -88,14 +98,14 @@ class Work:
     Parameters
     ----------
     path
-        The table's file; None if it was dropped on the page.
+        The table's file, or the folder or files of several tables; None if they were dropped on the page.
     reading
         How the file was read.
     """
 
     key: str
     source: str
-    path: str | None
+    path: str | list[str] | None
     reading: Mapping[str, Any]
     when: str
     content: Mapping[str, Any]
@@ -116,12 +126,10 @@ class Work:
         """The session with this work taken up."""
         try:
             history = of_text(self.content["history"])
-            runs = tuple(
-                Run(number=r["number"], text=r["text"], released=r["released"], result=r["result"], reopened=True)
-                for r in self.content["runs"]
-            )
+            runs = tuple(_run(r) for r in self.content["runs"])
         except (KeyError, TypeError):
             raise InputError("This work is not there any more, or cannot be read.") from None
+        session = session.after_release(str(self.content.get("after", "")))
         return session.restored(history, runs, self.content.get("frontier"), self.content.get("analyses", ()))
 
     @property
@@ -136,6 +144,12 @@ class Work:
             "edits": edits,
             "runs": len(self.content["runs"]),
         }
+
+
+def _run(saved: Mapping[str, Any]) -> Run:
+    """A saved run, without its release."""
+    own = {key: saved[key] for key in ("number", "text", "released", "result")}
+    return Run(**own, reopened=True, prepared=saved.get("prepared", ()), after=saved.get("after", ""))
 
 
 def recent(folder: Path) -> list[Answer]:
@@ -163,8 +177,9 @@ async def saving(session: Callable[[], Session], folder: Path, failed: Callable[
     while True:
         await asyncio.sleep(EVERY)
         now = session()
-        content = (now.source, now.history, now.runs, now.frontier, now.analyses)
-        if now.source is None or content == last or (len(now.history.points) == 1 and not now.runs):
+        prepared = now.facts.get("prepared")
+        content = (now.source, now.history, now.runs, now.frontier, now.analyses, prepared)
+        if now.source is None or content == last or (len(now.history.points) == 1 and not now.runs and not prepared):
             continue
         last = content
         try:

@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 import webbrowser
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,13 +32,13 @@ def address(port: int, token: str) -> str:
     return f"http://127.0.0.1:{port}/#{token}"
 
 
-async def run(file: str | None, port: int, *, browser: bool, say: Callable[[str], None]) -> None:
+async def run(files: Sequence[str], port: int, *, browser: bool, say: Callable[[str], None]) -> None:
     """Serve until interrupted.
 
     Parameters
     ----------
-    file
-        A table to open at once.
+    files
+        A table to open at once, or several that are linked.
     port
         Port; 0 for any free one.
     browser
@@ -52,7 +52,7 @@ async def run(file: str | None, port: int, *, browser: bool, say: Callable[[str]
         listening.listen(MOST_AT_ONCE)  # a browser that is quicker than the server waits for it
         port = listening.getsockname()[1]
         keys = Keys()
-        async with _studio(file) as studio:
+        async with _studio(files) as studio:
             config = uvicorn.Config(
                 Guard(application(studio, keys), port, keys),
                 access_log=False,
@@ -70,11 +70,11 @@ async def run(file: str | None, port: int, *, browser: bool, say: Callable[[str]
 
 
 @asynccontextmanager
-async def _studio(file: str | None) -> AsyncIterator[Studio]:
+async def _studio(files: Sequence[str]) -> AsyncIterator[Studio]:
     studio = Studio()
     try:
-        if file is not None:
-            await studio.do_open(path=file)
+        if files:
+            await studio.do_open(path=files[0] if len(files) == 1 else list(files))
         yield studio
     finally:
         if studio.task is not None:
@@ -108,7 +108,7 @@ def _offer_new_addresses(port: int, keys: Keys, say: Callable[[str], None]) -> N
     Thread(target=offer, daemon=True).start()
 
 
-def main(file: str | None, port: int, *, browser: bool, say: Callable[[str], None]) -> None:
+def main(files: Sequence[str], port: int, *, browser: bool, say: Callable[[str], None]) -> None:
     """Serve until interrupted."""
     with suppress(KeyboardInterrupt):
-        asyncio.run(run(file, port, browser=browser, say=say))
+        asyncio.run(run(files, port, browser=browser, say=say))

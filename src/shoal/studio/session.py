@@ -78,7 +78,8 @@ class Job:
 class RunResult(Comparable):
     """The result of a plan that was carried out.
 
-    Of a refused one `refusal` and `advice`, and in `unanswered` the columns that it may accept, each with a reason.
+    Of a refused one `refusal` and `advice`, and in `unanswered` the columns that it may accept, each with a reason. Of
+    several linked tables `tables` has what is shown of each, and `columns` is empty.
     """
 
     steps: list[Step]
@@ -89,6 +90,8 @@ class RunResult(Comparable):
     seed: str
     advice: Sequence[Mapping[str, object]]
     unanswered: Mapping[str, str]
+    tables: Sequence[Mapping[str, object]]
+    copies: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +105,11 @@ class Run:
     released
         True if all its requirements were proved.
     reopened
-        True if it comes from saved work: its result is there, and its release is not.
+        True if it comes from saved work, or of a table prepared otherwise: its result is there, its release is not.
+    prepared
+        How the table was prepared (`shoal.desk.preparing`).
+    after
+        Folder of the release before it, whose ledger it carries on; empty for none.
     """
 
     number: int
@@ -110,6 +117,8 @@ class Run:
     released: bool
     result: RunResult = field(repr=False)
     reopened: bool = False
+    prepared: Sequence[Mapping[str, Any]] = ()
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +137,8 @@ class Session:
         Frontier of the last exploration.
     analyses
         Analyses that are followed through all runs.
+    after
+        Folder of the release before this one, whose ledger is carried on; empty for none.
     review
         A release that somebody else made, to be reviewed; then no table is open.
     """
@@ -140,6 +151,7 @@ class Session:
     frontier: Mapping[str, Any] | None = None
     analyses: tuple[Analysis, ...] = ()
     review: Review | None = None
+    after: str = ""
     notice: tuple[str, str] | None = None
     version: int = 0
     edition: int = 0
@@ -159,9 +171,15 @@ class Session:
             runs=(),
             frontier=None,
             analyses=(),
+            after="",
             notice=None,
             edition=self.edition + 1,
         )
+
+    def prepared(self, facts: Mapping[str, Any]) -> "Session":
+        """Work on the table after other preparations: plan and results stay, released tables do not."""
+        runs = tuple(replace(run, reopened=True) for run in self.runs)
+        return self._next(facts=facts, runs=runs, job=None, notice=None)
 
     def closed(self) -> "Session":
         """Close the table."""
@@ -242,7 +260,8 @@ class Session:
 
     def ran(self, text: str, result: RunResult, *, released: bool) -> "Session":
         number = self.runs_begun + 1
-        run = Run(number=number, text=text, released=released, result=result)
+        known = {"prepared": self.facts.get("prepared", ()), "after": self.after}
+        run = Run(number=number, text=text, released=released, result=result, **known)
         return self._next(job=None, notice=None, runs=(*self.runs, run)[-MOST_RUNS:], runs_begun=number)
 
     def explored(self, frontier: Mapping[str, Any]) -> "Session":
@@ -251,6 +270,10 @@ class Session:
     def following(self, analyses: Sequence[Analysis]) -> "Session":
         """Follow these analyses."""
         return self._next(analyses=tuple(analyses))
+
+    def after_release(self, folder: str) -> "Session":
+        """Carry on the ledger of an earlier release."""
+        return self._next(after=folder)
 
     def moved_on(self) -> "Session":
         """The same, for pages to look at again."""

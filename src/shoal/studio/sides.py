@@ -1,4 +1,4 @@
-"""A table before and after a run, as judges of its records see it."""
+"""A table before and after a run: as judges of its records see it, and record beside record."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +7,8 @@ import numpy as np
 
 from shoal.plan import Plan
 from shoal.release import WholeRelease
+from shoal.studio.arguments import Answer
+from shoal.studio.profile import PAGE
 from shoal.studio.risks import Side
 from shoal.studio.variables import encoded
 from shoal.table.files.table import Table
@@ -46,3 +48,40 @@ def _released(release: WholeRelease, keys: Sequence[str], before: Side) -> Side:
         frame=release.to_frame(),
         rows=rows,
     )
+
+
+def paired(table: Table, release: WholeRelease, offset: int) -> Answer:
+    """A page of the released records, each beside the record that it was made of, class by class, the smallest first.
+
+    Raises InputError if the run made its records anew, so that none was made of another.
+    """
+    after = release.table.encoded
+    keys = [name for name in after.quasi_identifiers if name in after]
+    if keys and set(keys) <= set(release.account.made_anew):
+        raise InputError("This run made its records anew, so that none stands beside one of the original.")
+    classes = after.classes(keys)
+    order = np.lexsort((classes.ids, classes.of_record))
+    part = order[max(0, offset) : max(0, offset) + PAGE]
+    released = release.to_frame()
+    rows = np.asarray(release.rows, dtype=np.int64)[part]
+    names = [name for name in released.columns if name in table.frame.columns]
+    before, now = table.frame[rows.tolist()].select(names), released[part.tolist()].select(names)
+    return {
+        "columns": names,
+        "keys": keys,
+        "of": len(released),
+        "offset": max(0, offset),
+        "rows": [
+            {
+                "row": int(row) + 1,
+                "class": int(classes.ids[at]),
+                "size": int(classes.of_record[at]),
+                "cells": [[_text(b), _text(a)] for b, a in zip(original, new)],
+            }
+            for at, row, original, new in zip(part, rows, before.iter_rows(), now.iter_rows())
+        ],
+    }
+
+
+def _text(cell: object) -> str | None:
+    return None if cell is None else str(cell)

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+from shoal.plan import Plan
 from shoal.studio.arguments import Answer
 from shoal.studio.plans import ReadPlan
 from shoal.studio.session import Session
@@ -21,6 +22,9 @@ def state_of(session: Session, plan: ReadPlan) -> Answer:
         "edition": session.edition,
         "source": session.source,
         "rows": session.facts.get("rows"),
+        "prepared": session.facts.get("prepared", []),
+        "prepared in words": session.facts.get("prepared in words", []),
+        "tables": list(session.facts.get("tables", ())),
         "text": session.history.text,
         "tree": plan.tree,
         "happens": _happens(plan),
@@ -42,15 +46,28 @@ def state_of(session: Session, plan: ReadPlan) -> Answer:
         ],
         "frontier": session.frontier,
         "analyses": session.analyses,
+        "after": session.after,
         "review": None if session.review is None else {**asdict(session.review), "sha256": session.review.sha256},
     }
 
 
-def _happens(read: ReadPlan) -> dict[str, list[str]]:
-    """By column the steps of the plan that change it, in their order."""
+def _happens(read: ReadPlan) -> dict[str, dict[str, list[str]]]:
+    """By table, and by its columns, the steps of the plan that change a column, in their order."""
+    if read.linked is None:
+        return {} if read.plan is None else {"": _changing(read.plan)}
+    over_all = [step.method_name for step in read.linked.steps]
+    happens = {}
+    for name, plan in read.linked.tables.items():
+        changing = _changing(plan)
+        for column in plan.schema.names("quasi-identifier") if over_all else ():
+            changing.setdefault(column, []).extend(over_all)
+        happens[name] = changing
+    return happens
+
+
+def _changing(plan: Plan) -> dict[str, list[str]]:
     changing: dict[str, list[str]] = {}
-    if read.plan is not None:
-        for step in read.plan.steps:
-            for name in step.changes(read.plan.schema):
-                changing.setdefault(name, []).append(step.name)
+    for step in plan.steps:
+        for name in step.changes(plan.schema):
+            changing.setdefault(name, []).append(step.name)
     return changing

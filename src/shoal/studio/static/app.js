@@ -7,12 +7,14 @@ import { Editor } from './editor.js';
 import { Export } from './export.js';
 import { Frontier } from './frontier.js';
 import { Hierarchies } from './hierarchies.js';
+import { Ledger } from './ledger.js';
 import { html, number, plural, useAnswer, useId } from './parts.js';
 import { Palette } from './palette.js';
 import { Result } from './results.js';
 import { Review } from './review.js';
 import { Risk } from './risk.js';
 import { act, ask, enter, say, store, upload, useStore } from './state.js';
+import { INSTEAD } from './linked.js';
 import { StandingBar } from './standing.js';
 import { Steps } from './steps.js';
 import { Utility } from './utility.js';
@@ -22,7 +24,7 @@ const GROUPS = [
   ['Describe', [['columns', 'Columns', Columns], ['hierarchies', 'Hierarchies', Hierarchies]]],
   ['Protect', [['steps', 'Steps', Steps], ['frontier', 'Frontier', Frontier]]],
   ['Judge', [['result', 'Result', Result], ['risk', 'Risk', Risk], ['utility', 'Utility', Utility], ['compare', 'Compare', Compare]]],
-  ['Hand over', [['export', 'Export', Export]]],
+  ['Hand over', [['ledger', 'Ledger', Ledger], ['export', 'Export', Export]]],
 ];
 const SCREENS = GROUPS.flatMap(([, screens]) => screens);
 
@@ -42,21 +44,25 @@ function Open() {
   const drop = (e) => {
     e.preventDefault();
     drag(false);
-    if (e.dataTransfer.files[0]) take(e.dataTransfer.files[0]);
+    if (e.dataTransfer.files[0]) take([...e.dataTransfer.files]);
   };
-  const take = async (file) => (file.name.endsWith('.json') ? act('review', { text: await file.text(), name: file.name }) : upload(file, how));
+  const take = async (files) => (files[0].name.endsWith('.json') ? act('review', { text: await files[0].text(), name: files[0].name }) : upload(files, how));
+  const paths = path.split('\n').map((one) => one.trim()).filter(Boolean);
+  const open = () => paths.length && !busy && act('open', { path: paths.length === 1 ? paths[0] : paths, how });
   const busy = state.job !== null;
   return html`<main class="opening" id="screen"><h1>Open a table</h1>
-    <p class="lead">A table of people, with one row or several for each, that you want to give to others. It stays on this machine: the studio uses no network.</p>
+    <p class="lead">A table of people, with one row or several for each, or several tables that are linked, that you want to give to others. All stays on this machine: the studio uses no network.</p>
     <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>
-      <p>Drop a file here, or <label class="file">choose one <input type="file" onChange=${(e) => e.target.files[0] && take(e.target.files[0])} /></label></p>
-      <p class="hint">CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along. Or a release that somebody handed to you for review (.json).</p></div>
-    <form class="field" onSubmit=${(e) => { e.preventDefault(); if (path && !busy) act('open', { path, how }); }}><label for=${id}>Or its path on this machine</label>
-      <div class="row"><input id=${id} value=${path} onInput=${(e) => set(e.target.value)} /><button class="strong">Open</button></div></form>
+      <p>Drop a file here, or <label class="file">choose one <input type="file" multiple onChange=${(e) => e.target.files[0] && take([...e.target.files])} /></label></p>
+      <p class="hint">Several files at once are linked tables, such as patients and their stays. CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along. Or a release that somebody handed to you for review (.json).</p></div>
+    <form class="field" onSubmit=${(e) => { e.preventDefault(); open(); }}><label for=${id}>Or its path on this machine</label>
+      <div class="row"><textarea id=${id} rows=${Math.max(1, path.split('\n').length)} value=${path} onInput=${(e) => set(e.target.value)} aria-describedby=${`${id}-help`} onKeyDown=${(e) => { if (e.key === 'Enter' && !e.shiftKey) { e.preventDefault(); open(); } }}></textarea><button class="strong">Open</button></div>
+      <p class="hint" id=${`${id}-help`}>A folder of linked tables, or one path a line (Shift and Enter), opens them together.</p></form>
     <details class="how"><summary>If the file is read wrongly</summary><div class="fields">${WRITTEN.map(([name, label, hint]) => html`<div class="field"><label for=${`how-${name}`}>${label}</label>
       <input id=${`how-${name}`} value=${how[name] ?? ''} onInput=${(e) => write({ ...how, [name]: e.target.value })} /><p class="hint">${hint}</p></div>`)}</div></details>
     <${Recent} busy=${busy} />
     <p>No table at hand? <button onClick=${() => !busy && act('example')}>Use the example</button> <span class="hint">an invented hospital of 1,000 discharges</span></p>
+    <p>Or several tables? <button onClick=${() => !busy && act('example', { several: true })}>Use the linked example</button> <span class="hint">patients, their stays and laboratory values</span></p>
     ${busy && html`<p role="status">${state.job.stage} …</p>`}</main>`;
 }
 
@@ -68,7 +74,7 @@ function Recent({ busy }) {
   const [forgotten, forget] = useState(0);
   const recent = useAnswer('recent', {}, [forgotten]);
   if (!recent?.length) return null;
-  return html`<section class="recent"><h2>Open recent</h2><ul>${recent.map((one) => html`<li key=${one.key}><div><strong>${one.source}</strong> <span class="hint">${work(one)}${one.path ? '' : '; drop its file to take it up'}</span>${one.path && html`<div class="hint">${one.path}</div>`}</div>
+  return html`<section class="recent"><h2>Open recent</h2><ul>${recent.map((one) => html`<li key=${one.key}><div><strong>${one.source}</strong> <span class="hint">${work(one)}${one.path ? '' : '; drop its file to take it up'}</span>${one.path && html`<div class="hint">${[one.path].flat().join(', ')}</div>`}</div>
     <span class="buttons">${one.path && html`<button aria-disabled=${busy} onClick=${() => !busy && act('reopen', { key: one.key })}>Open<span class="unseen"> ${one.source}</span></button>`}<button class="plain" onClick=${async () => (await act('forget', { key: one.key })) && forget(forgotten + 1)}>Forget<span class="unseen"> ${one.source}</span></button></span></li>`)}</ul></section>`;
 }
 
@@ -111,12 +117,12 @@ function begin() {
 }
 
 function Bar({ open }) {
-  const { state } = useStore();
+  const { state, table } = useStore();
   const { job } = state;
   const last = state.runs.at(-1);
   const can = !job && state.mistakes.length === 0;
   const cancels = job && ['run', 'explore'].includes(job.kind);
-  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows</span><${Another} /><button class="plain" onClick=${tab}>New tab</button><${Palette} screens=${SCREENS} open=${open} run=${begin} />`}</div>
+  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows${table && ` in ${plural(state.tables.length, 'table')}`}</span><${Another} /><button class="plain" onClick=${tab}>New tab</button><${Palette} screens=${SCREENS} open=${open} run=${begin} />`}</div>
     ${state.source && html`<div class="buttons">
       <button aria-disabled=${state.undo === null} title=${state.undo ?? 'nothing to undo'} onClick=${() => state.undo !== null && act('undo')}>Undo${state.undo && html`<span class="note-of">: ${state.undo}</span>`}</button>
       <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo${state.redo && html`<span class="note-of">: ${state.redo}</span>`}</button>
@@ -146,7 +152,7 @@ const screenOf = () => SCREENS.find(([name]) => location.hash === `#/${name}`)?.
 const DRAWER = 'shoal-studio-plan'; // the drawer with the text of the plan, as it was left
 
 function Studio() {
-  const { state, unreachable } = useStore();
+  const { state, unreachable, table } = useStore();
   const [screen, show] = useState(screenOf());
   const latest = state?.runs.at(-1)?.number ?? 0;
   const [seen, remember] = useState(null); // the last run that this page knows
@@ -185,9 +191,9 @@ function Studio() {
   const Screen = SCREENS.find(([name]) => name === screen)?.[2] ?? Columns;
   return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} open=${open} /><${Notices} />
     <${Earlier} key=${state.source} />${ended && html`<${Ended} run=${ended} onLook=${() => open('result')} onClose=${() => offer(null)} />`}
-    ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${GROUPS.map(([group, screens]) => html`<div class="group" role="group" aria-label=${group}><span class="hint" aria-hidden="true">${group}</span>${screens.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} data-title=${title} onClick=${() => open(name)}>${title}</button>`)}</div>`)}<button class="plan-button" aria-expanded=${plan} aria-controls="plan" onClick=${() => draw(!plan)}>${plan ? 'Hide the plan' : 'Show the plan'}</button></nav>
+    ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${GROUPS.map(([group, screens]) => html`<div class="group" role="group" aria-label=${group}><span class="hint" aria-hidden="true">${group}</span>${screens.map(([name, title]) => html`<button class=${table && INSTEAD[name] ? 'not-here' : ''} aria-current=${screen === name ? 'page' : null} data-title=${title} onClick=${() => open(name)}>${title}</button>`)}</div>`)}<button class="plan-button" aria-expanded=${plan} aria-controls="plan" onClick=${() => draw(!plan)}>${plan ? 'Hide the plan' : 'Show the plan'}</button></nav>
       <${StandingBar} screen=${screen} open=${open} />
-      <div class=${`work ${plan ? '' : 'without'}`}><main id="screen" tabindex="-1"><${Screen} key=${screen} /></main><${Editor} shown=${plan} /></div>`}`;
+      <div class=${`work ${plan ? '' : 'without'}`}><main id="screen" tabindex="-1">${table && INSTEAD[screen] ? html`<h1>${SCREENS.find(([name]) => name === screen)[1]}</h1><p class="empty">${INSTEAD[screen]}</p>` : html`<${Screen} key=${screen} />`}</main><${Editor} shown=${plan} /></div>`}`;
 }
 
 const place = document.getElementById('studio');

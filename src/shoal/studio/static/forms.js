@@ -1,7 +1,8 @@
 // Forms of any method: what the server says of its fields is all they know.
 import { useRef, useState } from './vendor/preact-hooks.js';
 import { Help, Mistakes, Typed, html, useId } from './parts.js';
-import { act, mistakesAt, put, store } from './state.js';
+import { Matrices, Methods, RowsOf } from './controls.js';
+import { act, at, mistakesAt, put, store } from './state.js';
 
 const shown = (value) => (value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
 
@@ -10,7 +11,8 @@ const limits = (f) => [
   'maximum' in f ? `at most ${f.maximum}` : 'exclusiveMaximum' in f ? `below ${f.exclusiveMaximum}` : '',
 ].filter(Boolean).join(', ');
 
-const columnsOf = (tree) => Object.keys(tree.columns ?? {});
+// The columns that a setting may name: those of its table, and over several tables none.
+const columnsOf = (place) => Object.keys(at(store.state.tree, [...(place[0] === 'tables' ? place.slice(0, 2) : []), 'columns']) ?? {});
 
 // One parameter: the control that fits it, its meaning, its limits, and what is wrong with it.
 export function Field({ field, place, value, note }) {
@@ -21,14 +23,13 @@ export function Field({ field, place, value, note }) {
   const more = { id, 'aria-describedby': `${id}-help`, 'aria-invalid': wrong.length > 0 };
   const standard = field.default === null || field.default === undefined ? '' : shown(field.default?.method ?? field.default);
   return html`<div class=${`field ${wrong.length ? 'wrong' : ''}`}>
-    ${['columns', 'several', 'entries'].includes(field.control) ? html`<span class="label" id=${`${id}-label`}>${field.label}</span>` : html`<label for=${id}>${field.label}${field.required && html`<span class="hint"> needed</span>`}</label>`}
+    ${['columns', 'several', 'entries', 'rows', 'matrix', 'methods'].includes(field.control) ? html`<span class="label" id=${`${id}-label`}>${field.label}</span>` : html`<label for=${id}>${field.label}${field.required && html`<span class="hint"> needed</span>`}</label>`}
     <${Control} ...${{ field, value, set, more, id, here, note, standard }} />
     <p class="hint" id=${`${id}-help`}>${field.help}${limits(field) && ` Allowed: ${limits(field)}.`}</p>
     <${Mistakes} of=${wrong} /></div>`;
 }
 
 function Control({ field, value, set, more, id, here, note, standard }) {
-  const tree = store.state.tree;
   const empty = standard === '' ? '' : `by default ${standard}`;
   switch (field.control) {
     case 'integer':
@@ -45,9 +46,9 @@ function Control({ field, value, set, more, id, here, note, standard }) {
         ${!field.required && html`<option value="">${empty || 'as usual'}</option>`}${field.choices.map((c) => html`<option value=${String(c)}>${String(c)}</option>`)}</select>`;
     case 'column':
       return html`<select ...${more} value=${shown(value)} onChange=${(e) => set(e.target.value || null)}><option value="">${empty || 'none'}</option>
-        ${[...field.choices, ...columnsOf(tree)].map((c) => html`<option value=${c}>${c}</option>`)}</select>`;
+        ${[...field.choices, ...columnsOf(here)].map((c) => html`<option value=${c}>${c}</option>`)}</select>`;
     case 'columns':
-      return html`<${ColumnChoice} chosen=${[value ?? []].flat().map(String)} all=${columnsOf(tree)} set=${set} label=${`${id}-label`} />`;
+      return html`<${ColumnChoice} chosen=${[value ?? []].flat().map(String)} all=${columnsOf(here)} set=${set} label=${`${id}-label`} />`;
     case 'method':
       return html`<${Nested} ...${{ field, value, set, more, here, note }} />`;
     case 'text':
@@ -60,7 +61,13 @@ function Control({ field, value, set, more, id, here, note, standard }) {
     case 'list':
       return html`<${Typed} ...${more} value=${[value ?? []].flat().join(', ')} placeholder=${[field.default ?? []].flat().join(', ') || 'with commas between them'} onChange=${(e) => set(parts(e.target.value))} />`;
     case 'entries':
-      return html`<${Entries} ...${{ field, value, set, label: `${id}-label`, columns: columnsOf(tree) }} />`;
+      return html`<${Entries} ...${{ field, value, set, label: `${id}-label`, columns: columnsOf(here) }} />`;
+    case 'rows':
+      return html`<${RowsOf} ...${{ field, value, set, label: `${id}-label`, columns: columnsOf(here) }} />`;
+    case 'matrix':
+      return html`<${Matrices} ...${{ field, value, set, here, label: `${id}-label` }} />`;
+    case 'methods':
+      return html`<${Methods} ...${{ field, value, set, here, note, label: `${id}-label` }} />`;
     default:
       return html`<${Typed} ...${more} class="code" value=${shown(value)} placeholder=${empty || 'as in a plan: [1, 2] or {a: 1}'}
         onChange=${(e) => act('put', { changes: [{ place: here, yaml: e.target.value }], note: `${note}: ${field.label}` })} />`;
@@ -95,7 +102,7 @@ function Entries({ field, value, set, label, columns }) {
       <${Typed} value="" placeholder=${what} aria-label=${`${field.label} of the other name`} onChange=${(e) => (name.trim() || field.alone) && read(e.target.value) !== null && change(rows.length, name, read(e.target.value))} /></div></div>`;
 }
 
-function ColumnChoice({ chosen, all, set, label, none = 'the usual ones' }) {
+export function ColumnChoice({ chosen, all, set, label, none = 'the usual ones' }) {
   const [words, look] = useState('');
   const id = useId('chosen');
   const sent = useRef(null); // what was ticked but is not answered yet: one may tick faster than the server answers
@@ -151,8 +158,9 @@ export function MethodForm({ kind, place, value }) {
   if (!method) return html`<p>This method is not known; see the plan’s text.</p>`;
   const own = typeof value === 'object' ? value : {};
   const bounds = place[0] === 'requirements' && kind !== 'privacy' ? BOUNDS : [];
-  const first = method.fields.filter((f) => f.required || f.name in own || ['columns', 'replace', 'k'].includes(f.name));
-  const others = method.fields.filter((f) => !first.includes(f));
+  const offered = store.table && place[0] !== 'tables' ? method.fields.filter((f) => !['columns', 'missing'].includes(f.name)) : method.fields; // over several tables it takes none
+  const first = offered.filter((f) => f.required || f.name in own || ['columns', 'replace', 'k'].includes(f.name));
+  const others = offered.filter((f) => !first.includes(f));
   const field = (f) => html`<${Field} key=${f.name} field=${f} place=${place} value=${own[f.name]} note=${method.title} />`;
   return html`<${Help} first=${method.summary} rest=${method.help} source=${method.source} />
     <div class="fields">${bounds.map(field)}${first.map(field)}</div>

@@ -1,7 +1,7 @@
 // Hierarchies: how values become coarser, level by level, with the records under each label.
 import { useState } from './vendor/preact-hooks.js';
 import { Typed, html, number, plural, useAnswer, useId } from './parts.js';
-import { act, ask, putAll, say, useStore } from './state.js';
+import { act, ask, inTable, putAll, say, store, useTable } from './state.js';
 
 const WAYS = [
   ['intervals', 'numbers in intervals', 'widths, each a multiple of the last', '5, 10, 50'],
@@ -16,7 +16,7 @@ const usual = (type) => (/^Date/.test(type) ? 'dates' : /^(U?Int|Float|Decimal)/
 const proposed = (how) => WAYS.find((w) => w[0] === how)[3];
 
 export function Hierarchies() {
-  const { state, facts } = useStore();
+  const { state, facts } = useTable();
   const [name, choose] = useState(null);
   const id = useId('column');
   if (!facts) return html`<p class="hint">Looking at the columns …</p>`;
@@ -37,7 +37,7 @@ function Levels({ column, spec }) {
   const [editing, edit] = useState(false);
   if (!counted) return html`<p class="hint">Counting …</p>`;
   if (counted.refused) return html`<p class="mistakes">${counted.refused}</p>`;
-  const change = (what, note) => act('edit_hierarchy', { column, edit: what, note: `${column}: ${note}` });
+  const change = (what, note) => act('edit_hierarchy', { of: store.table, column, edit: what, note: `${column}: ${note}` });
   const top = counted.levels.length - 1;
   // A label that is dropped on one of its own level joins it; on one of the next level it goes under it.
   const drop = (to, level) => (e) => {
@@ -92,7 +92,7 @@ function Files({ columns, roles }) {
       show(read);
       const fit = read.filter((one) => one.column);
       const whole = (one) => ({ ...(typeof roles[one.column] === 'string' ? { role: roles[one.column] } : roles[one.column]), level: 'nominal', hierarchy: one.spec });
-      if (fit.length) await putAll(fit.map((one) => ({ place: ['columns', one.column], value: whole(one) })), `${fit.map((one) => one.column).join(', ')}: hierarchy from ${fit.length === 1 ? 'a file' : 'files'}`);
+      if (fit.length) await putAll(fit.map((one) => ({ place: inTable(['columns', one.column]), value: whole(one) })), `${fit.map((one) => one.column).join(', ')}: hierarchy from ${fit.length === 1 ? 'a file' : 'files'}`);
     } catch (refusal) {
       say(refusal.message);
     }
@@ -117,7 +117,7 @@ function Building({ column, has, own, type }) {
       const numbers = () => sizes.split(/[\s,;]+/).filter(Boolean).map(Number);
       const spec = how === 'file' ? sizes.trim() : await ask('build-hierarchy', { column, how, sizes: numbers() });
       const whole = { ...(typeof own === 'string' ? { role: own } : own), level: 'nominal', hierarchy: spec };
-      await putAll([{ place: ['columns', column], value: whole }], `${column}: hierarchy`);
+      await putAll([{ place: inTable(['columns', column]), value: whole }], `${column}: hierarchy`);
     } catch (refusal) {
       say(refusal.message);
     }
@@ -126,5 +126,5 @@ function Building({ column, has, own, type }) {
     <div class="field"><label for=${ids.how}>from</label><select id=${ids.how} value=${how} onChange=${(e) => { setHow(e.target.value); setSizes(proposed(e.target.value)); }}>${WAYS.map((w) => html`<option value=${w[0]}>${w[1]}</option>`)}</select></div>
     ${way[2] && html`<div class="field"><label for=${ids.sizes}>${way[2]}</label><input id=${ids.sizes} value=${sizes} onInput=${(e) => setSizes(e.target.value)} /></div>`}</div>
     <div class="buttons"><button class="strong" onClick=${apply}>Build</button>
-    ${has && html`<button onClick=${() => putAll([{ place: ['columns', column, 'hierarchy'], value: null }], `${column}: no hierarchy`)}>Take it out</button>`}</div></section>`;
+    ${has && html`<button onClick=${() => putAll([{ place: inTable(['columns', column, 'hierarchy']), value: null }], `${column}: no hierarchy`)}>Take it out</button>`}</div></section>`;
 }

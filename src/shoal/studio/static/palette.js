@@ -1,7 +1,7 @@
 // Anything by its name, from the keyboard: screens, columns with their roles, and what the bars have buttons for.
 import { useEffect, useLayoutEffect, useRef, useState } from './vendor/preact-hooks.js';
 import { html, useId } from './parts.js';
-import { act, putAll, useStore } from './state.js';
+import { act, lookAt, putAll, useTable } from './state.js';
 import { change } from './columns.js';
 
 const MOST = 12;
@@ -15,6 +15,7 @@ function entries({ state, facts, methods, screens, open, run }) {
   if (state.undo !== null) list.push([`Undo: ${state.undo}`, () => act('undo')]);
   if (state.redo !== null) list.push([`Redo: ${state.redo}`, () => act('redo')]);
   list.push(['Go to the text of the plan', toPlan]);
+  for (const name of state.tables) list.push([`Table ${name}`, () => lookAt(name)]);
   for (const { name, label } of facts?.columns ?? []) {
     const called = label ? `${name}, ${label}` : name;
     list.push([`${called}: its row`, () => focusOn(name, open)]);
@@ -40,7 +41,7 @@ function focusOn(name, open) {
 }
 
 export function Palette({ screens, open, run }) {
-  const { state, facts, methods } = useStore();
+  const { state, facts, methods } = useTable();
   const dialog = useRef(null);
   const [shown, show] = useState(false);
   const [text, type] = useState('');

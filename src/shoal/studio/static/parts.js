@@ -98,6 +98,21 @@ export function Rows({ run = null, version }) {
     </table></div>`;
 }
 
+// Released records beside those that they were made of, class by class.
+export function Pairs({ run }) {
+  const [offset, go] = useState(0);
+  const page = useAnswer('pairs', { run, offset }, [run, offset]);
+  if (!page) return html`<p class="hint">Reading rows …</p>`;
+  if (page.refused) return html`<p class="empty">${page.refused}</p>`;
+  const last = Math.min(page.of, page.offset + page.rows.length);
+  const shown = (cell) => cell ?? html`<span class="hint">missing</span>`;
+  return html`<p class="hint">Private: rows of the original. The smallest classes come first; what changed stands above what it became. What others may know: ${page.keys.join(', ')}.</p><div class="pager">
+      <button onClick=${() => go(Math.max(0, offset - 50))} disabled=${offset === 0}>Earlier pairs</button><span>${number(page.offset + 1)} to ${number(last)} of ${number(page.of)}</span><button onClick=${() => go(offset + 50)} disabled=${last >= page.of}>Later pairs</button></div>
+    <div class="wide tall" tabindex="0" role="region" aria-label="Original and released rows"><table class="rows pairs"><thead><tr><th scope="col">row</th><th scope="col">alike</th>${page.columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+      <tbody>${page.rows.map((r, i) => html`<tr key=${i} class=${i > 0 && page.rows[i - 1].class !== r.class ? 'new-class' : ''}><th scope="row">${number(r.row)}</th><td>${number(r.size)}</td>
+        ${r.cells.map(([before, after]) => html`<td>${before === after ? shown(after) : html`<del><span class="unseen">was </span>${shown(before)}</del><ins>${shown(after)}</ins>`}</td>`)}</tr>`)}</tbody></table></div>`;
+}
+
 // A choice among the runs that there are.
 export function RunChoice({ runs, value, set }) {
   const id = useId('run');

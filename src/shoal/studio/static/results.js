@@ -1,9 +1,10 @@
 // The result: what was proved, what was measured before and after, and whose risk stays highest.
 import { useEffect, useState } from './vendor/preact-hooks.js';
 import { Closer } from './closer.js';
-import { Bar, RunChoice, Rows, html, number, useAnswer } from './parts.js';
+import { Bar, Pairs, RunChoice, Rows, html, number, plural, useAnswer } from './parts.js';
 import { Became, Spread } from './spread.js';
 import { Beside, useStanding } from './standing.js';
+import { TableChoice } from './linked.js';
 import { put, useStore } from './state.js';
 
 export function useResult(state) {
@@ -15,9 +16,10 @@ export function useResult(state) {
 }
 
 export function Result() {
-  const { state, methods } = useStore();
+  const { state, methods, table } = useStore();
   const [run, set, result] = useResult(state);
   const [rows, showRows] = useState(false);
+  const [pairs, showPairs] = useState(false);
   const standing = useStanding(run, true);
   if (!state.runs.length) return html`<h1>Result</h1><p class="lead">Nothing was run yet. <strong>Run</strong>, at the top, carries the plan out and proves what it requires.</p>`;
   if (!result || !methods) return html`<h1>Result</h1><p class="hint">Reading the result …</p>`;
@@ -28,13 +30,28 @@ export function Result() {
   return html`<h1>Result</h1><${RunChoice} runs=${state.runs} value=${run} set=${set} />
     <${Verdict} result=${result} standing=${standing} />
     ${reopened && html`<p class="note">Taken up from saved work, which has no cells: run the plan again for pictures, rows and the release.</p>`}
+    ${result.copies > 1 && html`<p class="note">${result.copies} copies are released, each drawn anew and each proved; figures and pictures here are of the first.</p>`}
     <section><h2>What was proved</h2><${Proofs} of=${result.requirements} /></section>
     <${Measures} title="Risk" lead="How well people can still be found, or what can be learnt about them. Before: the original, as if it were released." of=${of('risk')} kind=${kind} before />
     <${Measures} title="What was lost" lead="How far the released table differs from the original." of=${of('utility')} kind=${kind} />
+    ${result.tables?.length > 0 && !reopened && html`<${OfTable} ...${{ result, run, table, kind }} />`}
     ${result.columns.length > 0 && !reopened && html`<${BeforeAndAfter} result=${result} run=${run} />`}
-    ${result.private && !reopened && html`<${Riskiest} of=${result.private.riskiest} />`}
+    ${result.private && !table && !reopened && html`<${Riskiest} of=${result.private.riskiest} />`}
     ${result.steps.length > 0 && html`<section><h2>What each step did</h2>${result.steps.map((s) => html`<details><summary>${s.step}${s.columns.length ? `: ${s.columns.join(', ')}` : ''}</summary><dl>${Object.entries(s.facts).map(([k, v]) => html`<dt>${k}</dt><dd>${String(v)}</dd>`)}</dl></details>`)}</section>`}
-    ${result.released && !reopened && html`<details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the released rows</summary>${rows && html`<${Rows} run=${run} version=${run} />`}</details>`}`;
+    ${result.released && !reopened && html`<details onToggle=${(e) => showPairs(e.target.open)}><summary>Original and released rows side by side</summary>${pairs && html`<${Pairs} key=${`${run} ${table}`} run=${run} />`}</details>`}
+    ${result.released && !table && !reopened && html`<details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the released rows</summary>${rows && html`<${Rows} run=${run} version=${run} />`}</details>`}`;
+}
+
+// What became of one of several tables.
+function OfTable({ result, run, table, kind }) {
+  const [rows, showRows] = useState(false);
+  const own = result.tables.find((one) => one.name === table);
+  const shared = (of) => of.requirements.filter((v) => result.requirements.some((over) => over.requirement === v.requirement));
+  return html`<section><h2>Each table</h2><${TableChoice} />${!own ? html`<p class="empty">This table is not in the plan, and was not released.</p>` : html`<p>${plural(own.records, 'released row')}</p>
+    ${own.requirements.length > shared(own).length && html`<${Proofs} of=${own.requirements.filter((v) => !shared(own).includes(v))} />`}
+    <details key=${`${table} figures`}><summary>Figures of ${table}</summary><${Measures} title=${`Measured in ${table}`} lead="In this table alone, as if nobody had the others." of=${own.measures.filter((m) => m.value !== null)} kind=${kind} before /></details>
+    <${BeforeAndAfter} key=${table} result=${own} run=${run} />
+    <details key=${`${table} rows`} onToggle=${(e) => showRows(e.target.open)}><summary>Look at the released rows</summary>${rows && html`<${Rows} key=${table} run=${run} version=${`${run} ${table}`} />`}</details>`}</section>`;
 }
 
 // Every column drawn over the original's own values, in words, and closely on demand.

@@ -27,7 +27,7 @@ export function Risk() {
   const [by, count] = useState('sizes');
   const [above, drag] = useState(0.2);
   const waits = state.mistakes.length > 0 && run === null;
-  const keys = JSON.stringify(state.tree.columns);
+  const keys = JSON.stringify([state.tree.columns, state.prepared]);
   const seen = useAnswer(waits ? null : 'risks', { run }, [run, keys, waits]);
   const sides = seen?.sides ?? [];
   const units = sides.some((s) => s.persons);
@@ -38,7 +38,8 @@ export function Risk() {
     <section><h2>How many are at which risk</h2>${units && html`<div class="chips" role="group" aria-label="What is counted"><button aria-pressed=${by === 'sizes'} onClick=${() => count('sizes')}>Records</button><button aria-pressed=${by === 'persons'} onClick=${() => count('persons')}>Persons or households</button></div>`}
       <div class="pair"><${Histogram} ...${{ sides, by: units ? by : 'sizes' }} /><${Curve} ...${{ sides, by: units ? by : 'sizes', above, drag }} /></div></section>
     ${sides.map((side) => html`<${Riskiest} key=${side.title} side=${side} alone=${sides.length === 1} />`)}
-    <${Sets} ...${{ run, keys, names: seen.keys, sides }} />`}`;
+    <${Sets} ...${{ run, keys, names: seen.keys, sides }} />`}
+    <${Identifiers} />`;
 }
 
 const of = (side, by) => side[by] ?? side.sizes;
@@ -87,6 +88,19 @@ function Riskiest({ side, alone }) {
     ${shown.length ? html`<div class="wide" tabindex="0" role="region" aria-label=${`Records at highest risk, ${side.title}`}><table class="dense"><thead><tr><th scope="col">row</th><th scope="col">risk</th><th scope="col">the cell that makes it so</th><th scope="col">alike</th><th scope="col">alike without it</th></tr></thead>
       <tbody>${shown.map((r) => html`<tr key=${r.row}><th scope="row">${number(r.row)}</th><td>${percent(1 / r.size)}</td><td>${r.without === r.size ? html`<span class="hint">no single cell</span>` : html`${r.column}: ${r.value === null ? html`<span class="hint">missing</span>` : html`<strong>${r.value}</strong>${r.label && html` <span class="hint">${r.label}</span>`}`}`}</td><td>${number(r.size)}</td><td>${number(r.without)}</td></tr>`)}</tbody></table></div>
       ${side.riskiest.length > open && html`<button class="plain" onClick=${() => show(side.riskiest.length)}>All ${side.riskiest.length}</button>`}` : html`<p class="empty">All records are alike.</p>`}</section>`;
+}
+
+// The identifiers that a rule of law lists, and the columns that may hold them.
+function Identifiers() {
+  const { state } = useStore();
+  const seen = useAnswer('identifiers', {}, [state.source, JSON.stringify(state.prepared)]);
+  const held = seen?.identifiers?.filter((one) => Object.keys(one.columns).length) ?? [];
+  const roles = state.tree.columns ?? {};
+  const role = (name) => roles[name]?.role ?? roles[name] ?? '';
+  return html`<section class="hipaa"><h2>Identifiers that HIPAA lists</h2><p class="hint">Signs of the eighteen identifiers of safe harbour (45 CFR 164.514(b)(2)) in names of columns and up to ${number(seen?.values ?? 20000)} values of each. That none turns up proves nothing.</p>
+    ${!seen ? html`<p class="hint">Looking …</p>` : seen.refused ? html`<p class="mistakes">${seen.refused}</p>` : html`${held.length ? html`<div class="wide" tabindex="0" role="region" aria-label="Identifiers that HIPAA lists"><table class="dense"><thead><tr><th scope="col">identifier</th><th scope="col">column</th><th scope="col">sign</th><th scope="col">role in the plan</th></tr></thead>
+      <tbody>${held.flatMap((one) => Object.entries(one.columns).map(([name, sign]) => html`<tr key=${one.letter + name}><th scope="row">(${one.letter}) ${one.title}</th><td>${name}</td><td>${sign}</td><td>${role(name)}</td></tr>`))}</tbody></table></div>` : html`<p class="empty">No sign of any was seen.</p>`}
+      <details><summary>What cannot be seen</summary><ul>${Object.entries(seen.unseen).map(([what, letters]) => html`<li>${letters.map((l) => `(${l})`).join(', ')}: ${what}</li>`)}</ul></details>`}</section>`;
 }
 
 // Sets of columns: how many records they tell apart.

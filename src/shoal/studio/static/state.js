@@ -4,7 +4,8 @@ import { useEffect, useState } from './vendor/preact-hooks.js';
 const KEY = 'shoal-studio-key';
 const SOON = 150, SELDOM = 2500; // milliseconds between two looks, while something runs and otherwise
 
-export const store = { state: null, facts: null, methods: null, unreachable: '', said: '', awaits: false };
+// `table` is the one of several linked tables that is looked at; empty for a table that is alone.
+export const store = { state: null, facts: null, methods: null, unreachable: '', said: '', awaits: false, table: '' };
 const listeners = new Set();
 let sending = 0;
 let begun = 0; // actions so far
@@ -25,6 +26,24 @@ export function useStore() {
   return store;
 }
 
+// The table that is looked at: its part of the plan, and its facts.
+export function useTable() {
+  const { state, facts, methods, table } = useStore();
+  const tree = table ? state.tree.tables?.[table] ?? {} : state.tree;
+  return { methods, table, state: { ...state, tree, happens: state.happens[table] ?? {} }, facts: table ? facts?.tables?.[table] : facts };
+}
+
+export function lookAt(table) {
+  store.table = table;
+  tell();
+}
+
+// A place of the plan of the table that is looked at.
+export const inTable = (place) => (store.table ? ['tables', store.table, ...place] : place);
+
+// Questions that are about the table that is looked at.
+const OF_TABLE = ['rows', 'pairs', 'column', 'categories', 'extremes', 'together', 'levels', 'build-hierarchy', 'read-hierarchies'];
+
 export class Refusal extends Error {
   constructor(status, sentence) {
     super(sentence);
@@ -35,11 +54,12 @@ export class Refusal extends Error {
 // A question with its answer; a refusal is thrown with its sentence.
 export async function ask(name, given = {}, more = {}) {
   const raw = given instanceof Blob;
+  const asked = OF_TABLE.includes(name) ? { of: store.table, ...given } : given;
   const headers = { authorization: `Bearer ${key ?? ''}`, ...more };
   if (!raw) headers['content-type'] = 'application/json';
   let response;
   try {
-    response = await fetch(`/api/${name}`, { method: 'POST', headers, body: raw ? given : JSON.stringify(given) });
+    response = await fetch(`/api/${name}`, { method: 'POST', headers, body: raw ? given : JSON.stringify(asked) });
   } catch {
     throw new Refusal(0, 'The studio has ended. Start it again in its terminal; what was written is safe.');
   }
@@ -51,12 +71,14 @@ export async function ask(name, given = {}, more = {}) {
 async function take(state) {
   if (state.text === undefined) return; // nothing new
   const opened = state.source !== null && (store.state === null || store.state.source !== state.source
-    || (state.rows !== null && store.facts === null) || store.openings !== state.history.length && state.at === 0);
+    || (state.rows !== null && store.facts === null) || JSON.stringify(store.state.prepared) !== JSON.stringify(state.prepared) || store.openings !== state.history.length && state.at === 0);
   store.state = state;
   if (state.source === null) store.facts = null;
+  if (!state.tables.length) store.table = '';
   if (opened) {
     store.facts = await ask('facts');
     store.openings = state.history.length;
+    if (!state.tables.includes(store.table)) store.table = state.tables[0] ?? '';
   }
   tell();
 }
@@ -94,10 +116,17 @@ export const isSending = () => sending > 0;
 export const put = (place, value, note) => act('put', { changes: [{ place, value }], note });
 export const putAll = (changes, note) => act('put', { changes, note });
 
-export async function upload(file, how = {}) {
+// Open a file, or several as linked tables, which go one after another.
+export async function upload(files, how = {}) {
   store.said = '';
+  const about = (file) => ({ 'x-file-name': encodeURIComponent(file.name), 'x-reading': encodeURIComponent(JSON.stringify(how)) });
   try {
-    await take(await ask('upload', file, { 'x-file-name': encodeURIComponent(file.name), 'x-reading': encodeURIComponent(JSON.stringify(how)) }));
+    if (files.length === 1) await take(await ask('upload', files[0], about(files[0])));
+    else {
+      for (const [i, file] of files.entries()) await ask('upload', file, { ...about(file), 'x-part': String(i) });
+      await send('open_aside');
+      return;
+    }
   } catch (refusal) {
     store.said = refusal.message;
     tell();

@@ -3,7 +3,8 @@ import { useState } from './vendor/preact-hooks.js';
 import { Field, MethodForm, first } from './forms.js';
 import { Mistakes, html, number, percent, useAnswer } from './parts.js';
 import { Preview } from './preview.js';
-import { act, mistakesAt, put, store, useStore } from './state.js';
+import { TableChoice, WholePersons } from './linked.js';
+import { act, mistakesAt, put, store, useStore, useTable } from './state.js';
 
 const SECTIONS = [
   { place: 'steps', title: 'Steps', kinds: ['partition', 'mask'], verb: 'Add a step', lead: 'What is done to the table, from the first step to the last.' },
@@ -11,51 +12,67 @@ const SECTIONS = [
   { place: 'measures', title: 'More measures', kinds: ['risk', 'utility'], verb: 'Add a measure', lead: 'Measured besides those that every result has.' },
 ];
 
+// Over several tables: what works on whole persons.
+const OVER_ALL = [
+  { ...SECTIONS[0], lead: 'What is done to whole persons, after the steps of each table.', only: true },
+  { ...SECTIONS[1], lead: 'What must be proved on persons, with all their rows in all tables.', only: true },
+  { ...SECTIONS[2], lead: 'What is measured over all tables.', only: true },
+];
+
 export function Steps() {
   const { state, methods } = useStore();
+  const { state: own, table } = useTable();
   if (!methods) return html`<p class="hint">Reading what methods there are …</p>`;
+  if (table) {
+    return html`<h1>Steps and requirements</h1><h2 class="over">Over all tables</h2>
+      ${OVER_ALL.map((s) => html`<${Section} key=${s.place} ...${s} base=${[]} items=${state.tree[s.place] ?? []} />`)}<${WholePersons} />
+      <h2 class="over">In one table</h2><${TableChoice} />
+      ${SECTIONS.map((s) => html`<${Section} key=${`${table} ${s.place}`} ...${s} base=${['tables', table]} items=${own.tree[s.place] ?? []} />`)}`;
+  }
   return html`<h1>Steps and requirements</h1>
-    ${SECTIONS.map((s) => html`<${Section} key=${s.place} ...${s} items=${state.tree[s.place] ?? []} />`)}
+    ${SECTIONS.map((s) => html`<${Section} key=${s.place} ...${s} base=${[]} items=${state.tree[s.place] ?? []} />`)}
     <section><h2>Output</h2><div class="fields">${methods.output.map((f) => html`<${Field} key=${f.name} field=${f} place=${['output']} value=${state.tree.output?.[f.name]} note="output" />`)}</div></section>`;
 }
 
 const kindOf = (item, kinds) => (typeof item === 'string' ? kinds[0] : kinds.find((kind) => item && kind in item));
 
-function Section({ title, lead, verb, kinds, items, place }) {
+function Section({ title, lead, verb, kinds, items, place, base, only }) {
+  const here = [...base, place];
   return html`<section class="section"><h2>${title}</h2><p class="hint">${lead}</p>
-    <${Mistakes} of=${mistakesAt([place]).filter((m) => m.place.length === 1)} />
-    <ol class="cards">${(Array.isArray(items) ? items : []).map((item, i) => html`<${Card} key=${i} ...${{ item, i, place, kinds, last: i === items.length - 1 }} />`)}</ol>
-    ${items.length === 0 && html`<p class="empty">${title === 'Steps' ? 'No step yet: the table would leave as it came.' : title === 'Requirements' ? 'Nothing is required, so nothing would be proved.' : 'None.'}</p>`}
-    <${Adding} ...${{ verb, kinds, place, count: items.length }} /></section>`;
+    <${Mistakes} of=${mistakesAt(here).filter((m) => m.place.length === here.length)} />
+    <ol class="cards">${(Array.isArray(items) ? items : []).map((item, i) => html`<${Card} key=${i} ...${{ item, i, place, here, kinds, last: i === items.length - 1 }} />`)}</ol>
+    ${items.length === 0 && html`<p class="empty">${base.length ? 'None of its own.' : title === 'Steps' ? 'No step yet: the table would leave as it came.' : title === 'Requirements' ? 'Nothing is required, so nothing would be proved.' : 'None.'}</p>`}
+    <${Adding} ...${{ verb, kinds, place, here, only, count: items.length }} /></section>`;
 }
 
-function Card({ item, i, place, kinds, last }) {
+function Card({ item, i, place, here, kinds, last }) {
   const kind = kindOf(item, kinds);
   const name = typeof item === 'string' ? item : item?.[kind];
   const method = store.methods.methods.find((m) => m.kind === kind && m.name === name);
   const title = method?.title ?? String(name ?? 'unknown');
-  const wrong = mistakesAt([place, i]).filter((m) => m.place.length === 2);
-  const full = typeof item === 'string' ? () => put([place, i], { [kind]: item }, `${title}: open its settings`) : null;
-  return html`<li class=${`card ${mistakesAt([place, i]).length ? 'wrong' : ''}`}>
+  const own = [...here, i];
+  const wrong = mistakesAt(own).filter((m) => m.place.length === own.length);
+  const full = typeof item === 'string' ? () => put(own, { [kind]: item }, `${title}: open its settings`) : null;
+  return html`<li class=${`card ${mistakesAt(own).length ? 'wrong' : ''}`}>
     <header><h3>${title} <code>${name}</code></h3><div class="buttons">
-      <button aria-disabled=${i === 0} onClick=${() => i > 0 && act('swap', { place: [place], first: i - 1, second: i, note: `${title}: earlier` })} aria-label=${`Move ${title} earlier`}>↑</button>
-      <button aria-disabled=${last} onClick=${() => !last && act('swap', { place: [place], first: i, second: i + 1, note: `${title}: later` })} aria-label=${`Move ${title} later`}>↓</button>
-      <button onClick=${() => put([place, i], null, `${title}: take out`)} aria-label=${`Take out ${title}`}>Take out</button></div></header>
+      <button aria-disabled=${i === 0} onClick=${() => i > 0 && act('swap', { place: here, first: i - 1, second: i, note: `${title}: earlier` })} aria-label=${`Move ${title} earlier`}>↑</button>
+      <button aria-disabled=${last} onClick=${() => !last && act('swap', { place: here, first: i, second: i + 1, note: `${title}: later` })} aria-label=${`Move ${title} later`}>↓</button>
+      <button onClick=${() => put(own, null, `${title}: take out`)} aria-label=${`Take out ${title}`}>Take out</button></div></header>
     <${Mistakes} of=${wrong} />
-    ${full ? html`<p>With its defaults. <button onClick=${full}>Change settings</button></p>` : html`<${MethodForm} kind=${kind} place=${[place, i]} value=${item} />`}
-    ${place === 'steps' && html`<${Preview} step=${i} />`}</li>`;
+    ${full ? html`<p>With its defaults. <button onClick=${full}>Change settings</button></p>` : html`<${MethodForm} kind=${kind} place=${own} value=${item} />`}
+    ${place === 'steps' && (store.table ? html`<p class="hint">What a step does to persons is seen after a run, for it works on several tables.</p>` : html`<${Preview} step=${i} />`)}</li>`;
 }
 
 const RECOMMENDED = 3;
 
 // By what the person wants, by what people call it, or by the name of a method.
-function Adding({ verb, kinds, place, count }) {
+function Adding({ verb, kinds, place, here, only, count }) {
   const { methods, state } = store;
   const [open, setOpen] = useState(false);
   const [goal, choose] = useState('');
   const [words, look] = useState('');
   const [every, showAll] = useState(false);
-  const asks = open && place === 'steps' && state.mistakes.length === 0 && state.job === null;
+  const asks = open && place === 'steps' && !store.table && state.mistakes.length === 0 && state.job === null;
   const columns = JSON.stringify([state.tree.columns, state.tree.requirements]);
   const begins = useAnswer(asks ? 'beginnings' : null, {}, [asks, columns]);
   const goals = methods.goals.filter((g) => methods.methods.some((m) => kinds.includes(m.kind) && g.methods.includes(m.name)));
@@ -63,18 +80,18 @@ function Adding({ verb, kinds, place, count }) {
   const match = (m) => words.toLowerCase().split(/\s+/).every((word) => `${m.name} ${m.title} ${m.summary} ${m.words}`.toLowerCase().includes(word));
   const beginning = (m) => (begins && !begins.refused ? begins[`${m.kind}/${m.name}`] : undefined) ?? {};
   const rank = (m) => (wanted ? wanted.indexOf(m.name) : 0) + (beginning(m).reason ? 1000 : 0);
-  const listed = methods.methods.filter((m) => kinds.includes(m.kind) && (!wanted || wanted.includes(m.name)) && match(m)).sort((a, b) => rank(a) - rank(b));
+  const listed = methods.methods.filter((m) => kinds.includes(m.kind) && (!only || methods.over_tables.includes(m.name)) && (!wanted || wanted.includes(m.name)) && match(m)).sort((a, b) => rank(a) - rank(b));
   const fit = wanted && begins ? listed.filter((m) => beginning(m).spec).slice(0, RECOMMENDED) : [];
   const rest = fit.length && !every ? [] : listed.filter((m) => !fit.includes(m));
   const bound = (m) => (place === 'requirements' && m.kind !== 'privacy' ? { 'at most': 0.1 } : {});
-  const add = async (m) => (await put([place, count], beginning(m).spec ?? { ...first(m), ...bound(m) }, `add ${m.title}`)) && setOpen(false);
+  const add = async (m) => (await put([...here, count], beginning(m).spec ?? { ...first(m), ...bound(m) }, `add ${m.title}`)) && setOpen(false);
   const pick = (g) => {
     choose(goal === g && !words.trim() ? '' : g);
     look('');
     showAll(false);
   };
   return html`<details class="adding" open=${open} onToggle=${(e) => setOpen(e.target.open)}><summary>${verb}</summary>
-    ${place === 'steps' && html`<div class="chips" role="group" aria-label="What do you want?">${goals.map((g) => html`<button aria-pressed=${goal === g.goal && !words.trim()} onClick=${() => pick(g.goal)}>${g.goal}</button>`)}</div>`}
+    ${place === 'steps' && !only && html`<div class="chips" role="group" aria-label="What do you want?">${goals.map((g) => html`<button aria-pressed=${goal === g.goal && !words.trim()} onClick=${() => pick(g.goal)}>${g.goal}</button>`)}</div>`}
     <label class="field">Find a method <input type="search" value=${words} onInput=${(e) => look(e.target.value)} placeholder=${place === 'steps' ? 'as in missing, group values, round' : ''} /></label>
     ${asks && !begins && html`<p class="hint" role="status">Trying each method on some of the records …</p>`}
     ${fit.length > 0 && html`<ol class="fit">${fit.map((m) => html`<${Recommended} key=${m.name} ...${{ m, spec: beginning(m).spec, add }} />`)}</ol>

@@ -1,0 +1,164 @@
+"""Several linked tables in the studio: what is shown of them, their links as the plan has them, and a run on all."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shoal.desk.linked import protect_linked
+from shoal.plan.draft import described_columns, key_text
+from shoal.plan.guess import guess
+from shoal.plan.linked import LinkedPlan
+from shoal.plan.linked_draft import linked_plan_text
+from shoal.plan.linked_guess import Hanging, guess_links
+from shoal.release.evidence_file import private_evidence
+from shoal.release.linked import LinkedRelease
+from shoal.report.became import became
+from shoal.report.headlines import main_measure
+from shoal.run.linked import links_of
+from shoal.studio import profile
+from shoal.studio.arguments import Answer
+from shoal.studio.plans import Place, Problem, ReadPlan
+from shoal.studio.worker import Report
+from shoal.table.files.table import Table
+from shoal.vocabulary.errors import DataError, InputError, printable, quoted
+
+Tables = Mapping[str, Table]
+"""Tables by name; one that is alone has the empty name."""
+
+Link = Mapping[str, str | None]
+"""What links a table: `key`, `parent` and `link`."""
+
+ALONE = "A plan for one table has no section 'tables'. Open all files at once, or their folder."
+
+OF_SEVERAL = "Several tables are open, so the plan needs the section 'tables'. Undo, or open one table alone."
+
+
+def facts_and_draft(tables: Tables, source: str, files: Mapping[str, str]) -> Answer:
+    """Facts about several tables and the guessed plan for them.
+
+    Where no links are seen that make all tables hang on one, the plan has none, and says what to do.
+
+    Parameters
+    ----------
+    files
+        Name of the file of each table.
+    """
+    try:
+        hanging = guess_links({name: table.frame for name, table in tables.items()})
+        text = linked_plan_text(tables, files)
+    except DataError as error:
+        hanging, text = Hanging(tables={}, left_out={}), _without_links(tables, files, str(error))
+    each = {name: profile.facts(table, files[name]) for name, table in tables.items()}
+    facts = {
+        "rows": sum(of["rows"] for of in each.values()),
+        "source": source,
+        "notes": [],
+        "columns": [],
+        "tables": each,
+        "reasons": {name: guessed.reason for name, guessed in hanging.tables.items()},
+        "left out": dict(hanging.left_out),
+        "guessed": {
+            name: {"key": guessed.key.key, "parent": guessed.key.parent, "link": guessed.key.link}
+            for name, guessed in hanging.tables.items()
+        },
+    }
+    return {"facts": facts, "text": text}
+
+
+def _without_links(tables: Tables, files: Mapping[str, str], why: str) -> str:
+    """The text of a plan for tables between which no links are seen."""
+    lines = [f"# {printable(why)}", "tables:"]
+    for name, table in tables.items():
+        lines += [f"  {key_text(name)}:", f"    file: {key_text(files[name])}", "    columns:"]
+        lines += [f"    {line}" for line in described_columns(guess(table))]
+    return "\n".join([*lines, ""])
+
+
+def for_open_tables(read: ReadPlan, names: list[str]) -> ReadPlan:
+    """A plan that was read, with a mistake if it is not for the tables that are open.
+
+    `names`: of several open tables; empty for one that is alone.
+    """
+    place: Place = ("tables",)
+    if read.plan is not None and names:
+        return replace(read, plan=None, mistakes=(Problem(sentence=OF_SEVERAL),))
+    if read.linked is None:
+        return read
+    if not names:
+        return replace(read, linked=None, mistakes=(Problem(sentence=ALONE, place=place),))
+    if absent := [name for name in read.linked.keys if name not in names]:
+        sentence = f"tables: {quoted(absent)} {'is' if len(absent) == 1 else 'are'} not open; open are {quoted(names)}."
+        return replace(read, linked=None, mistakes=(Problem(sentence=sentence, place=(*place, absent[0])),))
+    return read
+
+
+def counted(tables: Tables, plan: LinkedPlan) -> Answer:
+    """By table of a plan its rows, and the persons whom they are of; or why the tables do not hang together."""
+    some = {name: tables[name] for name in plan.keys}
+    try:
+        links = links_of(some, plan)
+    except DataError as error:
+        return {"refused": str(error)}
+    persons = {name: len(np.unique(numbers)) for name, numbers in links.persons.items()}
+    return {"tables": {name: {"rows": size, "persons": persons[name]} for name, size in links.sizes.items()}}
+
+
+def relinked(tree: Mapping[str, Any], facts: Mapping[str, Any], name: str, own: Link) -> list[tuple[Place, Any]]:
+    """Changes of a plan that give a table another key, parent and link, each a place and its value.
+
+    Columns that are keys now are described no more, and those that are keys no longer are described as guessed.
+
+    Raises InputError if a column or the table is not there.
+    """
+    before = tree.get("tables")
+    if not isinstance(before, Mapping) or not isinstance(before.get(name), Mapping) or name not in facts["tables"]:
+        raise InputError("The plan's text describes no such table; undo, and look at its text.")
+    columns = [column["name"] for column in facts["tables"][name]["columns"]]
+    if any(own.get(word) not in (None, *columns) for word in ("key", "link")):
+        raise InputError(f"Table '{name}' has no column of that name. Choose one of its columns.")
+    changed = [word for word in ("key", "parent", "link") if before[name].get(word) != own.get(word)]
+    changes: list[tuple[Place, Any]] = [(("tables", name, word), own.get(word)) for word in changed]
+    tables = {**before, name: {**before[name], **own}}
+    for table, described in tables.items():
+        keys, given = _key_columns(tables, table), described.get("columns") or {}
+        guessed = {column["name"]: column for column in facts["tables"].get(table, {"columns": []})["columns"]}
+        changes += [(("tables", table, "columns", column), None) for column in given if column in keys]
+        for column in guessed.keys() - given.keys() - keys:
+            role = {"role": guessed[column]["guess"], "level": guessed[column]["level"]}
+            changes.append((("tables", table, "columns", column), role))
+    return changes
+
+
+def _key_columns(tables: Mapping[str, Mapping[str, Any]], name: str) -> set[str]:
+    """Columns that a plan takes for keys in a table: its link, its key, and the keys of all tables above."""
+    keys, seen, above = {tables[name].get("link")}, [], name
+    while above in tables and above not in seen:
+        seen.append(above)
+        keys.add(tables[above].get("key"))
+        above = tables[above].get("parent") or ""
+    return {str(key) for key in keys if key is not None}
+
+
+def run(tables: Tables, plan: LinkedPlan, seed: int, report: Report, after: Sequence[str]) -> LinkedRelease:
+    """Carry a plan out on its tables, after earlier releases whose ledger it carries on."""
+    return protect_linked({name: tables[name] for name in plan.keys}, plan, seed=seed, stage=report, after=after)
+
+
+def of_each(release: LinkedRelease, tables: Tables) -> list[Answer]:
+    """What is shown of each released table."""
+    shown = []
+    for name, of in release.tables.items():
+        content = private_evidence(of, labels=tables[name].value_labels, titles=tables[name].labels)
+        shown.append(
+            {
+                "name": name,
+                "records": content["records"],
+                "columns": content["columns"],
+                "became": {one.name: one.words for one in became(content, main_measure(content, "utility"))},
+                "measures": content["measures"],
+                "requirements": content["requirements"],
+            }
+        )
+    return shown

@@ -1,0 +1,151 @@
+"""Tables are opened and closed, and work that was saved by itself is taken up."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.release.review import Review
+from shoal.studio.parcels import bring
+from shoal.studio.saved import Work, earlier, home, key_of, recent, saving
+from shoal.studio.working import Working
+from shoal.vocabulary.errors import InputError
+
+EXAMPLE_ROWS, EXAMPLE_PERSONS = 1000, 300
+"""Sizes of the examples of one table and of several."""
+
+
+class Opening(Working):
+    """A session that can open tables; what is done on them is saved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path()
+        self.saved = home()
+        self.saving: asyncio.Task[None] | None = None
+        self.unsaved = ""
+
+    def stop(self) -> None:
+        if self.saving is not None:
+            self.saving.cancel()
+        super().stop()
+
+    async def do_open(self, path: str | list[str], how: Mapping[str, Any] | None = None) -> None:
+        """Open a file, or several linked tables: those of a folder, or files that are named."""
+        if isinstance(path, str) and Path(path).suffix.lower() == ".json":  # no format of tables
+            read = await asyncio.to_thread(Review.read, Path(path).expanduser())
+            self.session = self.session.reviewed(read)
+            return
+        opened = self._opened("open", _folder_of(path), path=path, how=_reading(how))
+        self._begin("open", "reading the file", opened)
+
+    async def do_example(self, several: bool = False) -> None:
+        n = EXAMPLE_PERSONS if several else EXAMPLE_ROWS
+        self._begin("open", "making the example", self._opened("open_example", Path(), n=n, several=several))
+
+    async def take_part(self, name: str, content: AsyncIterator[bytes], how: Mapping[str, Any], *, first: bool) -> None:
+        """Take one of several files that were dropped together; `do_open_aside` opens them."""
+        if self.session.job is not None:
+            raise InputError("Something is under way already. Wait for it, or cancel it.")
+        if not self.keeper.alive:
+            self.keeper.restart()
+        parcel = await bring(self.keeper, content)
+        await self.question("put_aside", parcel=parcel, name=name, how=_reading(how), first=first)
+
+    async def do_open_aside(self) -> None:
+        """Open the files that were dropped together as linked tables."""
+        self._begin("open", "looking for links", self._opened("open_aside", Path()))
+
+    async def take_file(self, name: str, content: AsyncIterator[bytes], how: Mapping[str, Any]) -> None:
+        """Open a file that was dropped on the page; its pieces go to the keeper as they arrive."""
+        if not self.keeper.alive:
+            self.keeper.restart()
+        parcel = await bring(self.keeper, content)
+        opened = self._opened("take_file", Path(), parcel=parcel, name=name, how=_reading(how))
+        self._begin("open", "reading the file", opened)
+
+    async def do_take_up(self) -> None:
+        """Take up what was saved by itself of the present table."""
+        if self.session.source is None:
+            raise InputError("No table is open. Open one first.")
+        work = await asyncio.to_thread(Work.of, self.saved / f"{key_of(self.session.facts)}.json")
+        self.session = work.restored(self.session)
+
+    async def do_reopen(self, key: str) -> None:
+        """Open the table of saved work again, and take the work up."""
+        work = next((one for one in await asyncio.to_thread(recent, self.saved) if one["key"] == key), None)
+        if work is None or work["path"] is None:
+            raise InputError("The place of this table is not known. Drop its file here, and take the work up then.")
+        whole = await asyncio.to_thread(Work.of, self.saved / f"{key}.json")
+        opened = self._opened("open", _folder_of(work["path"]), path=work["path"], how=dict(whole.reading))
+        self._begin("open", "reading the file", self._then_take_up(opened))
+
+    async def _then_take_up(self, opened: Awaitable[None]) -> None:
+        await opened
+        work = await asyncio.to_thread(Work.of, self.saved / f"{key_of(self.session.facts)}.json")
+        if preparations := work.content.get("prepared"):
+            await self._prepared(preparations)
+        await self.do_take_up()
+
+    async def do_forget(self, key: str) -> None:
+        """Delete saved work."""
+        if any(work["key"] == key for work in await asyncio.to_thread(recent, self.saved)):
+            (self.saved / f"{key}.json").unlink(missing_ok=True)
+
+    async def do_prepare(self, preparations: list[dict[str, Any]]) -> None:
+        """Work on the table as it was read after these preparations; none of them gives all of it back."""
+        if self.session.source is None:
+            raise InputError("No table is open. Open one first.")
+        self._begin("open", "preparing the table", self._prepared(preparations))
+
+    async def _prepared(self, preparations: list[dict[str, Any]]) -> None:
+        source, old = str(self.session.source), self.session.facts
+        facts = await self.keeper.ask("prepare", report=self._report(), preparations=preparations, source=source)
+        await self._hand_over()
+        kept = {key: old[key] for key in ("reading", "path", "earlier") if key in old}
+        self.session = self.session.prepared({**facts, **kept})
+
+    async def do_close(self) -> None:
+        """Forget the table and all its results."""
+        if self.session.job is not None:
+            raise InputError("Something is under way. Wait for it, or cancel it.")
+        for process in (self.keeper, self.runner):
+            if process.alive:
+                await process.ask("close")
+        self.session = self.session.closed()
+
+    async def _opened(self, what: str, folder: Path, **given: Any) -> None:
+        if not self.keeper.alive:
+            self.keeper.restart()
+        opened = await self.keeper.ask(what, report=self._report(), **given)
+        await self._hand_over()
+        self.folder = folder.expanduser()
+        path = _whole(given["path"]) if "path" in given else None
+        facts = {**opened["facts"], "reading": given.get("how", {}), "path": path}
+        facts["earlier"] = await asyncio.to_thread(earlier, facts, self.saved)
+        self.session = self.session.opened(facts["source"], facts, opened["text"])
+        if self.saving is None:
+            self.saving = asyncio.create_task(saving(lambda: self.session, self.saved, self._not_saved))
+
+    def _not_saved(self, sentence: str) -> None:
+        if sentence != self.unsaved:
+            self.unsaved = sentence
+            self.session = self.session.moved_on()
+
+
+def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
+    """The options for reading a file that are set."""
+    return {key: str(how[key]) for key in ("delimiter", "decimal", "encoding", "sheet") if how and how.get(key)}
+
+
+def _folder_of(path: str | list[str]) -> Path:
+    """The folder in which files that a plan names are looked up."""
+    first = Path(path if isinstance(path, str) else path[0]).expanduser()
+    return first if first.is_dir() else first.parent
+
+
+def _whole(path: str | list[str]) -> str | list[str]:
+    """Whole paths."""
+    if isinstance(path, str):
+        return str(Path(path).expanduser().resolve())
+    return [str(Path(one).expanduser().resolve()) for one in path]

@@ -1,0 +1,68 @@
+"""A table prepared for work, held to a plain filter in Python."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shoal.desk.preparing import in_words, prepared
+from shoal.table.files.table import Table
+from shoal.vocabulary.errors import InputError
+
+ROWS = [("a", 12, "f"), ("b", 30, "m"), ("c", None, "f"), ("d", 45, "f"), ("e", 17, None), ("f", 80, "m")]
+TABLE = Table(frame=pl.DataFrame(ROWS, schema=["key", "age", "sex"], orient="row"))
+
+
+def keys(*preparations: dict[str, object]) -> list[str]:
+    return list(prepared(TABLE, preparations).frame["key"])
+
+
+def test_records_that_meet_a_condition_are_kept() -> None:
+    assert keys({"where": "age >= 18"}) == [k for k, age, _ in ROWS if age is not None and age >= 18]
+    assert keys({"where": "age >= 18 and sex == 'f'"}) == ["d"]
+    assert keys({"where": "sex in ('f')"}, {"where": "age < 18"}) == ["a"]
+
+
+def test_cells_become_missing_by_a_rule_or_by_rows() -> None:
+    frame = prepared(TABLE, [{"where": "age < 18", "columns": ["sex"]}]).frame
+    assert list(frame["sex"]) == [None if age is not None and age < 18 else sex for _, age, sex in ROWS]
+    assert frame["age"].equals(TABLE.frame["age"])
+    frame = prepared(TABLE, [{"rows": [2, 6], "columns": ["age", "key"]}]).frame
+    assert list(frame["age"]) == [12, None, None, 45, 17, None]
+    assert list(frame["key"]) == ["a", None, "c", "d", "e", None]
+    assert frame.schema == TABLE.frame.schema
+
+
+def test_records_are_chosen_by_number_at_random_and_by_a_file(tmp_path: Path) -> None:
+    assert keys({"rows": [1, 3]}) == ["a", "c"]
+    some = keys({"sample": 3, "seed": 5})
+    assert some == keys({"sample": 3, "seed": 5})
+    assert len(some) == 3 and some == sorted(some)
+    assert len({tuple(keys({"sample": 3, "seed": seed})) for seed in range(20)}) > 5
+    pl.DataFrame({"key": ["f", "a", "z"]}).write_csv(tmp_path / "some.csv")
+    assert keys({"file": str(tmp_path / "some.csv"), "key": "key"}) == ["a", "f"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"where": "age > 900"}, "No record would be left"),
+        ({"where": "height > 1"}, "column 'height'|'height'"),
+        ({"where": "age >"}, "expected a number"),
+        ({"rows": [0]}, "numbers from 1 to 6"),
+        ({"rows": []}, "numbers from 1 to 6"),
+        ({"sample": 0}, "at least 1"),
+        ({"sample": 2, "where": "age > 1"}, "exactly one"),
+        ({"columns": ["age"]}, "exactly one"),
+        ({"rows": [1], "columns": ["height"]}, "height"),
+        ({"rows": [1], "columns": []}, "Name the columns"),
+    ],
+)
+def test_what_cannot_be_prepared_is_refused_in_words(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=f"(?i){message}"):
+        prepared(TABLE, [wrong])
+
+
+def test_a_preparation_is_told_in_words() -> None:
+    assert in_words({"where": "age < 18", "columns": ["sex"]}) == "'sex' set to missing in records where age < 18."
+    assert in_words({"sample": 3}) == "Worked on: 3 records drawn at random."

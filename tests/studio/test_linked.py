@@ -1,0 +1,93 @@
+"""Several linked tables in the studio: what links them, how that is changed, and what a plan for them may be."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shoal.studio.linked import counted, facts_and_draft, for_open_tables, relinked
+from shoal.studio.plans import put, reading
+from shoal.table.files.table import Table
+from shoal.vocabulary.errors import InputError
+
+PEOPLE = pl.DataFrame({"person": [f"p{i}" for i in range(6)], "sex": ["f", "m"] * 3})
+VISITS = pl.DataFrame({"visit": range(9), "person": [f"p{i // 2}" for i in range(9)], "ward": ["a", "b", "c"] * 3})
+TESTS = pl.DataFrame({"visit": [0, 0, 3, 8], "value": [1.5, 2.5, 3.5, 4.5]})
+TABLES = {"people": Table(frame=PEOPLE), "visits": Table(frame=VISITS), "tests": Table(frame=TESTS)}
+FILES = {name: f"{name}.csv" for name in TABLES}
+
+
+def opened() -> tuple[dict[str, object], str]:
+    answer = facts_and_draft(TABLES, "three", FILES)
+    return answer["facts"], answer["text"]
+
+
+def test_the_guessed_links_are_those_of_the_plan() -> None:
+    facts, text = opened()
+    read = reading(text, Path())
+    assert read.linked is not None
+    assert facts["guessed"] == {
+        name: {"key": key.key, "parent": key.parent, "link": key.link} for name, key in read.linked.keys.items()
+    }
+    assert counted(TABLES, read.linked) == {
+        "tables": {
+            "people": {"rows": 6, "persons": 6},
+            "visits": {"rows": 9, "persons": VISITS["person"].n_unique()},
+            "tests": {"rows": 4, "persons": 3},
+        }
+    }
+
+
+def test_another_link_makes_columns_of_keys_and_keys_of_columns() -> None:
+    facts, text = opened()
+    before = reading(text, Path()).tree
+    for place, value in relinked(before, facts, "tests", {"key": None, "parent": "people", "link": "visit"}):
+        text = put(text, place, value)
+    tree = reading(text, Path()).tree
+    assert tree["tables"]["tests"]["parent"] == "people"
+    assert "visit" not in tree["tables"]["tests"]["columns"]
+    for place, value in relinked(tree, facts, "visits", {"key": None, "parent": "people", "link": "person"}):
+        text = put(text, place, value)
+    after = reading(text, Path())
+    assert set(after.tree["tables"]["visits"]["columns"]) == {"visit", "ward"}  # no key any more
+    assert after.mistakes == ()
+    assert after.linked is not None
+    assert "4 rows have a 'visit' that is no 'person' of 'people'" in counted(TABLES, after.linked)["refused"]
+    assert text.startswith("# Guessed")  # comments stay
+
+
+def test_a_link_by_a_column_that_is_not_there_is_refused() -> None:
+    facts, text = opened()
+    with pytest.raises(InputError, match="no column of that name"):
+        relinked(reading(text, Path()).tree, facts, "tests", {"key": "nothing", "parent": None, "link": None})
+
+
+def test_tables_without_links_are_opened_with_a_plan_that_says_so() -> None:
+    apart = {"one": Table(frame=PEOPLE), "two": Table(frame=TESTS)}
+    answer = facts_and_draft(apart, "two", {"one": "one.csv", "two": "two.csv"})
+    read = reading(answer["text"], Path())
+    assert read.linked is None
+    assert answer["text"].startswith("# No links were seen")
+    assert [mistake.place for mistake in read.mistakes if mistake.place == ("tables",)]
+    assert set(read.tree["tables"]) == {"one", "two"}
+
+
+def test_a_plan_is_for_the_tables_that_are_open() -> None:
+    text = opened()[1]
+    alone = for_open_tables(reading(text, Path()), [])
+    assert alone.linked is None
+    assert "Open all files at once" in alone.mistakes[0].sentence
+    some = for_open_tables(reading(text, Path()), ["people", "visits"])
+    assert some.linked is None
+    assert "'tests' is not open" in some.mistakes[0].sentence
+    single = for_open_tables(reading("columns: {sex: other}\n", Path()), list(TABLES))
+    assert single.plan is None
+    assert "needs the section 'tables'" in single.mistakes[0].sentence
+
+
+def test_a_mistake_in_a_table_has_its_place_and_line() -> None:
+    text = opened()[1]
+    wrong = reading(put(text, ["tables", "visits", "columns", "ward", "role"], "nonsense"), Path())
+    assert [mistake.place for mistake in wrong.mistakes] == [("tables", "visits", "columns", "ward", "role")]
+    assert wrong.mistakes[0].line is not None
+    assert "ward:" in text.splitlines()[wrong.mistakes[0].line - 1]

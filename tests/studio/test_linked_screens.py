@@ -1,0 +1,93 @@
+"""Several linked tables in a browser: opened at once, their links drawn and changed, run, looked at and written."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from studio.pages import IN_A_BROWSER, SCREENS, another, barriers, browser, empty, fresh, go, run, settled, visit
+from studio.running import Running
+
+__all__ = ["browser", "empty", "fresh"]
+pytestmark = IN_A_BROWSER
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """Twelve persons, their visits, and the tests of these."""
+    people = pl.DataFrame({"person": [f"p{i}" for i in range(12)], "sex": ["f", "m"] * 6})
+    visits = pl.DataFrame({"visit": range(18), "person": [f"p{i % 12}" for i in range(18)], "ward": ["a", "b"] * 9})
+    tests = pl.DataFrame({"visit": [i // 2 for i in range(36)], "result": ["low", "high"] * 18})
+    tables = {"people": people, "visits": visits, "tests": tests}
+    for name, frame in tables.items():
+        frame.write_csv(tmp_path / f"{name}.csv")
+    return [tmp_path / f"{name}.csv" for name in tables]
+
+
+def box(page: Any, name: str) -> Any:
+    return page.locator(f".box:has(> strong:text-is('{name}'))")
+
+
+def test_several_files_become_a_release_of_linked_tables(
+    browser: Any, fresh: Running, files: list[Path], tmp_path: Path
+) -> None:
+    with visit(browser, fresh, another(fresh)) as page:
+        page.set_input_files(".drop input", files)
+        box(page, "tests").locator("text=36 rows of 12 persons").wait_for()
+        assert "12 rows, one a person" in box(page, "people").inner_text()
+        assert "hangs on people by person" in box(page, "visits").inner_text()
+        assert "all 18 values of 'visit' are 'visit' of 'visits'" in box(page, "tests").inner_text()
+        page.click("text=Change what links them")
+        page.select_option("[aria-label='Table above of tests']", "people")
+        page.wait_for_selector("section.links > .mistakes:has-text(\"is no 'person' of 'people'\")")
+        page.click("button:has-text('Undo')")
+        box(page, "tests").locator("text=36 rows of 12 persons").wait_for()
+        page.click(".tables-choice >> text=visits")
+        page.wait_for_selector("[aria-label='Role of ward']")
+        page.wait_for_selector(".column:has-text('person') .key-column")
+        assert barriers(page) == []
+        go(page, "Steps")
+        page.click("text=Add a measure >> nth=0")
+        assert "Individual risk" not in page.locator(".adding[open]").inner_text()  # it is of single records
+        run(page, 1)
+        go(page, "Result")
+        page.click(".tables-choice >> text=tests")
+        page.wait_for_selector(".spreads h3:text-is('result')")
+        page.click("text=Look at the released rows")
+        page.wait_for_selector("table.rows tbody td")
+        assert barriers(page) == []
+        go(page, "Export")
+        page.fill("text=Folder to write >> xpath=following-sibling::input", str(tmp_path / "out"))
+        page.click("text=Write the release")
+        page.wait_for_selector("text=Written and proved again")
+    written = {file.stem: pl.read_csv(tmp_path / "out" / "release" / file.name) for file in files}
+    assert set(written["visits"]["person"]) <= set(written["people"]["person"])
+    assert set(written["tests"]["visit"]) <= set(written["visits"]["visit"])
+
+
+def test_what_is_not_for_several_tables_says_why(browser: Any, fresh: Running, files: list[Path]) -> None:
+    fresh.act("open", path=str(files[0].parent))
+    assert fresh.idle()["tables"] == ["people", "tests", "visits"]
+    with visit(browser, fresh, another(fresh), viewport={"width": 390, "height": 800}) as page:
+        page.wait_for_selector(".box")
+        for screen in SCREENS:
+            go(page, screen)
+            settled(page)
+            assert page.locator(".mistakes").count() == 0, screen
+            assert page.evaluate("document.documentElement.scrollWidth") == 390, screen
+            if screen in ("Columns", "Steps"):
+                assert barriers(page) == [], screen
+        go(page, "Risk")
+        assert "a person is all of their rows" in page.inner_text("main")
+
+
+def test_a_linked_plan_is_refused_with_the_verdict(fresh: Running, files: list[Path]) -> None:
+    fresh.act("open", path=[str(file) for file in files])
+    fresh.idle()
+    fresh.act("put", changes=[{"place": ["steps"], "value": []}], note="nothing is done")
+    fresh.act("run")
+    assert [run["released"] for run in fresh.idle()["runs"]] == [False]
+    result = fresh.ask("result", {"run": 1})[1]
+    assert [v["holds"] for v in result["requirements"]][:1] == [False]
+    assert "persons" in result["requirements"][0]["sentence"]
