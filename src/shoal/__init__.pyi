@@ -97,6 +97,7 @@ from shoal.replace.sequential_regression import SequentialRegression as Sequenti
 from shoal.risk.attribute_disclosure import AttributeDisclosure as AttributeDisclosure
 from shoal.risk.attribute_inference import AttributeInference as AttributeInference
 from shoal.risk.closest_record import ClosestRecord as ClosestRecord
+from shoal.risk.density_ratio import DensityRatio as DensityRatio
 from shoal.risk.distance_linkage import DistanceLinkage as DistanceLinkage
 from shoal.risk.downcoding import Downcoding as Downcoding
 from shoal.risk.household import HouseholdRisk as HouseholdRisk
@@ -120,6 +121,7 @@ from shoal.risk.replicated_sets import ReplicatedSets as ReplicatedSets
 from shoal.risk.replicated_uniques import ReplicatedUniques as ReplicatedUniques
 from shoal.risk.robust_intervals import RobustIntervals as RobustIntervals
 from shoal.risk.sample_uniques import SampleUniques as SampleUniques
+from shoal.risk.shadow_models import ShadowModels as ShadowModels
 from shoal.risk.singling_out import SinglingOut as SinglingOut
 from shoal.risk.suda2 import SUDA2 as SUDA2
 from shoal.risk.transparency import TransparencyAttack as TransparencyAttack

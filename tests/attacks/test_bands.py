@@ -30,11 +30,13 @@ from shoal.vocabulary.registry import registered
 
 TABLES = by_night(100, 250)
 COSTLY = {
+    "density-ratio": 4,
     "membership-inference": 12,
     "population-uniques": 2,
     "probabilistic-linkage": 12,
     "propensity": 25,
     "robust-intervals": 12,
+    "shadow-models": 12,
     "singling-out": 12,
     "train-test": 3,
 }
@@ -48,9 +50,11 @@ BANDED = {"contingency", "il1s", "interval-disclosure", "k-marginal", "sse", "un
 
 GIVEN: dict[str, Callable[[Records], dict[str, Any]]] = {
     "closest-record": lambda released: {"holdout": released},
+    "density-ratio": lambda released: {"holdout": released},
     "gaps": lambda released: {"order": "c0"},
     "inconsistencies": lambda released: {"rules": ("c0 > 1" if released["c0"].continuous else "c0 == 'a'",)},
     "intersection": lambda released: {"others": (released,)},
+    "shadow-models": lambda released: {"holdout": released},
     "lower-bound": lambda released: {"k": 2},
     "membership-inference": lambda released: {"holdout": released},
     "train-test": lambda released: {"target": "c0"},
@@ -140,7 +144,13 @@ def neighbours(rng: np.random.Generator) -> tuple[TablePair, TablePair]:
     release = records(released, np.arange(n - left_out))
     removed = left_out > 0 and rng.random() < 0.3  # the last, which was not released, was not there
     tables = (records(cells, np.arange(n)), records(cells, others) if removed else records(replaced, np.arange(n)))
-    return tuple(TablePair.of(table, release, traced=True) for table in tables)  # type: ignore[return-value]
+    pairs = (TablePair.of(table, release, traced=True) for table in tables)
+    return tuple(replace(pair, again=some_of(pair.released)) for pair in pairs)  # type: ignore[return-value]
+
+
+def some_of(released: Records) -> Callable[..., Records]:
+    """A plan that releases the same of other records, but for those that these are fewer by."""
+    return lambda others, mine, theirs, seed, course: released.take(np.arange(len(released))[: len(mine) + len(theirs)])
 
 
 @cache

@@ -150,6 +150,8 @@ MASKS: Mapping[str, list[Spec]] = {
 NEED: Mapping[str, Spec] = {
     "closest-record": {"holdout": HOLDOUT},
     "membership-inference": {"holdout": HOLDOUT},
+    "density-ratio": {"holdout": HOLDOUT},
+    "shadow-models": {"holdout": HOLDOUT, "shadows": 4},
     "intersection": {"others": [EARLIER]},
     "delta-presence": {"population": POPULATION},
     "k-map": {"population": POPULATION},

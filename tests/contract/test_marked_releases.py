@@ -93,6 +93,8 @@ PLANTED: dict[str, list[dict[str, Any]]] = {
     "generalise": [{"k": 3}, {"k": 3, "target": "income"}],
     "closest-record": [{"holdout": f"{FOLDER}/holdout.csv"}],
     "membership-inference": [{"holdout": f"{FOLDER}/holdout.csv"}],
+    "density-ratio": [{"holdout": f"{FOLDER}/holdout.csv", "reference": f"{FOLDER}/holdout.csv"}],
+    "shadow-models": [{"holdout": f"{FOLDER}/holdout.csv", "shadows": 4}],
     "intersection": [{"others": [f"{FOLDER}/holdout.csv"]}],
     "k-map": [{"k": 1, "population": f"{FOLDER}/population.csv"}],
     "delta-presence": [{"largest": 1.0, "population": f"{FOLDER}/population.csv"}],

@@ -243,6 +243,7 @@ def test_privacy_models_never_hold_by_accident(entry: Entry) -> None:
 
 
 NEED_MORE = {
+    "density-ratio": "holdout",
     "downcoding": "no categorical column with a hierarchy",
     "closest-record": "holdout",
     "gaps": "person",
@@ -256,6 +257,7 @@ NEED_MORE = {
     "membership-inference": "holdout",
     "population-uniques": "sampling weights",
     "records-per-person": "person",
+    "shadow-models": "holdout",
     "transitions": "person",
 }
 """Measures that have no figure on the table of these tests, and what their reason says is lacking."""

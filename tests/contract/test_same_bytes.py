@@ -185,6 +185,8 @@ HOLDOUT, POPULATION = "holdout.csv", "population.csv"
 FILES: dict[str, dict[str, Any]] = {
     "closest-record": {"holdout": HOLDOUT},
     "membership-inference": {"holdout": HOLDOUT},
+    "density-ratio": {"holdout": HOLDOUT},
+    "shadow-models": {"holdout": HOLDOUT, "shadows": 4},
     "intersection": {"others": [HOLDOUT]},
     "train-test": {"target": "c", "folds": 2},
     "k-map": {"population": POPULATION},
@@ -192,7 +194,7 @@ FILES: dict[str, dict[str, Any]] = {
 }
 """Parameters of judges that name a file or a column."""
 
-LEARNERS = {"membership-inference", "train-test"}
+LEARNERS = {"membership-inference", "shadow-models", "train-test"}
 """Measures that grow forests, most of the time of all: by night one of two releases is judged by them."""
 
 

@@ -74,7 +74,7 @@ ALLOWED = {
     "constraints/projection.py: scipy.optimize": "nnls: names the bounds that are tight, no values",
     "risk/population_uniques.py: scipy.optimize": "Nelder and Mead's search compares losses and takes no products",
     "judges/predicates.py: scipy.optimize": "Brent's search on a line compares losses and takes no products",
-    "risk/membership_inference.py: scipy.stats": "rankdata sorts",
+    "judges/membership_curve.py: scipy.stats": "rankdata sorts",
     "utility/associations.py: scipy.stats": "rankdata sorts",
     "partition/tcloseness_first.py: scipy.stats": "rankdata sorts",
     "release/combine.py: scipy.stats": "an analyst's own estimates, which no release holds",

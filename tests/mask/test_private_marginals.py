@@ -467,3 +467,20 @@ def test_a_canary_is_seen_no_more_often_than_epsilon_allows_and_seen_where_less_
 
     assert bound(1) <= 1
     assert bound(30) > 1  # up to there variances, which are whole numbers, are too large
+
+
+CATEGORY = {**ROLES, "ill": {"role": "confidential", "missing": "category"}}
+
+
+def test_missing_cells_may_be_a_category(tmp_path, monkeypatch):
+    """They are the domain's null, as with missing: keep; whether some are there is not told."""
+    frame = people(400)
+    kept, category = (made(frame, roles=roles).records for roles in (ROLES, CATEGORY))
+    assert all(np.array_equal(kept[name].values, category[name].values) for name in ROLES)
+    assert category["ill"].missing.any()
+    with pytest.raises(DataError, match="'ill' has .* missing cells, and its domain has no null"):
+        made(frame, roles=CATEGORY, domain={**DOMAIN, "ill": ["flu", "gout", "none"]})
+    monkeypatch.setattr(shoal.PrivateMarginals, "mechanism", lambda self, codes, shape, stream: Scripted(shape))
+    for place, table in (("a", frame), ("b", NEIGHBOURS["no cell missing"])):
+        shoal.protect(table, {**plan(), "columns": CATEGORY}, tmp_path / place, seed=5)
+    assert written(tmp_path / "a" / "release") == written(tmp_path / "b" / "release")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoal.risk.membership_inference import area_under_curve
+from shoal.judges.membership_curve import area_under_curve
 
 
 def test_area_by_hand():

@@ -19,6 +19,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import (
     NO_HOLDOUT,
     NO_PEOPLE,
+    NO_PLAN,
     NO_VERSIONS,
     NOBODY,
     NOTHING_CATEGORICAL,
@@ -37,7 +38,7 @@ from shoal.vocabulary.facts import Better, ByColumn, Facts, Figure
 from shoal.vocabulary.parameters import HoldsCells, Method, TablePath, holds
 from shoal.vocabulary.registry import Scales
 
-Need = Literal["columns", "pairing", "records", "quasi-identifiers", "people", "versions", "holdout"]
+Need = Literal["columns", "pairing", "records", "quasi-identifiers", "people", "versions", "holdout", "plan"]
 
 
 class Measure(ABC):
@@ -251,6 +252,11 @@ def _need_holdout(measure: Measure, pair: TablePair) -> None:
         raise NoFigure(NO_HOLDOUT)
 
 
+def _need_plan(measure: Measure, pair: TablePair) -> None:
+    if pair.again is None:
+        raise NoFigure(NO_PLAN)
+
+
 NEEDS: dict[Need, Callable[[Measure, TablePair], None]] = {
     "columns": _need_columns,
     "pairing": _need_pairing,
@@ -259,6 +265,7 @@ NEEDS: dict[Need, Callable[[Measure, TablePair], None]] = {
     "people": _need_people,
     "versions": _need_versions,
     "holdout": _need_holdout,
+    "plan": _need_plan,
 }
 """Checks that the tables have what a measure needs."""
 

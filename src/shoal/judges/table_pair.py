@@ -10,7 +10,7 @@ lets one deduce (`shoal.judges.closure`).
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -43,6 +43,9 @@ NO_VERSIONS = (
     "Every column that is compared was made anew for the table as a whole, so no released value is a version of one "
     "original value; measures of distributions compare such tables."
 )
+NO_PLAN = (
+    "The plan is not at hand: it is carried out again on other records, as protect can where the table is held whole."
+)
 NO_HOLDOUT = "There is no holdout: records of the same population that the release does not use."
 UNPAIRED = (
     "The released table does not say which original record each of its records came from "
@@ -50,6 +53,16 @@ UNPAIRED = (
 )
 NO_ORIGINAL = "The original table is not at hand, and the figure compares with it."
 """Reasons for having no figure, in the same words for all measures."""
+
+
+class Again(Protocol):
+    """A plan that can be carried out on other records."""
+
+    def __call__(self, others: Any, mine: Longs, theirs: Longs, seed: int, course: tuple[int, int]) -> Records:
+        """The table released from some rows of the original and some of a further table, `others`.
+
+        `course`: which run this is, from 0, and of how many. Raises NoFigure if there is none.
+        """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,6 +88,7 @@ class TablePair:
     # By identifier, shape (n',): number of its value for each released record, if known and in neither table
     units: Mapping[str, Longs] = field(default_factory=dict)
     bought: PrivacyBought | None = None  # What differential privacy bounds; None where no account of the run is at hand
+    again: Again | None = None  # The plan on other records; None where it is not at hand
     _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod

@@ -35,6 +35,11 @@ class Replacement(ABC):
         """Columns that stay and that what a record gets depends on; None for all that the step does not replace."""
         return ()
 
+    @property
+    def whole_needed(self) -> str:
+        """Why all records are needed at once, and what would not need them; empty if groups are replaced by blocks."""
+        return ""
+
     @abstractmethod
     def apply(
         self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None

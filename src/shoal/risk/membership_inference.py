@@ -5,12 +5,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from shoal.judges.further_tables import like
+from shoal.judges.membership_curve import MembershipCurve
 from shoal.judges.prelude import Finding, Floats, Generator, TablePair, common, comparable
 from shoal.judges.space import embedded
-from shoal.kernels.elementary import log, normal_quantile
 from shoal.kernels.search.nearest import nearest_distance
 from shoal.risk.base import RiskMeasure
-from shoal.vocabulary.prelude import Columns, Count, Interval, NoFigure, OfPlan, Share, TablePath, method
+from shoal.vocabulary.prelude import Columns, Count, Gt, Le, NoFigure, Setting, Share, TablePath, method
 
 
 @method(
@@ -32,6 +32,9 @@ class MembershipInference(RiskMeasure):
         an array. Without them there is no figure.
     columns
         What the attacker knows of a person; by default the quasi-identifiers and confidential columns.
+    false_positives
+        With it the figure is the share of members who are told at this rate of others taken for members (0.1 or 0.01,
+        say) in place of the area.
     """
 
     question = "inference"
@@ -41,6 +44,7 @@ class MembershipInference(RiskMeasure):
 
     holdout: Annotated[Any, TablePath()] = None
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
+    false_positives: Annotated[float, Gt(0), Le(0.5), Setting()] | None = None
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
@@ -52,37 +56,18 @@ class MembershipInference(RiskMeasure):
         x, y = pair.space(names).coordinates()
         _, z = embedded(original, others, names)
         of_members, of_others = nearest_distance(y, x), nearest_distance(y, z)
-        area, interval = area_under_curve(-of_members, -of_others)
+        curve = MembershipCurve.of(-of_members, -of_others, rng)
+        area, interval = curve.figure(self.false_positives)
         return self.finding(
             area,
-            f"A member of the data is told from someone else by distance in {100 * area:.1f} % of pairs; 50 % is "
-            f"guessing.",
+            f"A member of the data is told from someone else by distance {curve.sentence(self.false_positives)}",
             interval=interval,
             facts={
-                "without risk": OfPlan(0.5),
+                **curve.facts,
                 "holdout": Count(n=len(others)),
                 "highest advantage": Share(value=_advantage(of_members, of_others)),
             },
         )
-
-
-def area_under_curve(members: Floats, others: Floats, confidence: float = 0.95) -> tuple[float, Interval]:
-    """Probability that a member's score exceeds another's, with the interval of DeLong et al. (1988).
-
-    Where one set lies wholly above the other the estimated variance is 0; the interval then reaches to what is
-    still likely at n observations, as for a proportion of n in n (rule of three).
-    """
-    from scipy.stats import rankdata
-
-    m, n = len(members), len(others)
-    scores = np.round(np.concatenate([members, others]), 9)  # equal but for rounding is equal
-    ranks = rankdata(scores)
-    above = (ranks[:m] - rankdata(scores[:m])) / n  # of each member: share of others below it
-    below = 1 - (ranks[m:] - rankdata(scores[m:])) / m
-    area = float(above.mean())
-    half = float(normal_quantile(0.5 + confidence / 2)) * float(np.sqrt(above.var(ddof=1) / m + below.var(ddof=1) / n))
-    half = max(half, -float(log(1 - confidence)) / min(m, n) if area in (0.0, 1.0) else 0.0)
-    return area, Interval(low=max(0.0, area - half), high=min(1.0, area + half), confidence=confidence)
 
 
 def _advantage(members: Floats, others: Floats) -> float:

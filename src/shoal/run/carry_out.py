@@ -29,6 +29,7 @@ from shoal.plan.admission import admit
 from shoal.plan.files import with_files
 from shoal.plan.steps import PartitionStep, Step
 from shoal.privacy.base import ClassModel
+from shoal.run.again import OnOtherRecords
 from shoal.run.course import Course, HoldBack, concluded
 from shoal.run.judging import MEASURES_BEFORE, judged, laws_known, measured, pair_of, repeated_in, taken_by
 from shoal.run.one_step import (
@@ -123,7 +124,8 @@ class Outcome:
     def pair(self) -> TablePair:
         """Both tables, as they are judged."""
         pair = pair_of(self.plan, self.before, self.released, self.partition, self.closure, self.hidden)
-        return replace(pair, bought=bought(self.plan, self.accounts))
+        again = OnOtherRecords(plan=self.plan, original=self.original, carry_out=_released, tell=self.tell)
+        return replace(pair, bought=bought(self.plan, self.accounts), again=again)
 
     @property
     def units(self) -> dict[str, Longs]:
@@ -258,6 +260,10 @@ def carry_out(
         If the table or the plan cannot be used.
     """
     return after_steps(table, plan, seed, stage, run, hold_back=hold_back).outcome(fractional)
+
+
+def _released(table: Microdata, plan: Plan, seed: int) -> Records:
+    return after_steps(table, plan, seed, None).outcome().released
 
 
 def after_steps(

@@ -58,6 +58,7 @@ def test_each_section_and_requirement_that_needs_the_whole_table_is_named_once(
     ("step", "columns", "sentence"),
     [
         ({"partition": "whole"}, {}, "needs all records at once for whole"),
+        ({**BLOCKS, "replace": {"method": "cart", "no_exact_matches": True}}, {}, "all records at once for no_exact"),
         ({**BLOCKS, "unit": "id"}, {}, "groups of values of 'id'"),
         ({**BLOCKS, "small_strata": "merge"}, {}, "unites small strata"),
         ({"mask": "shuffle"}, {}, "needs all records at once."),

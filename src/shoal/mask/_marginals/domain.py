@@ -59,7 +59,7 @@ class Domain:
         like = replace(variable.take(np.zeros(0, dtype=np.int64)), hierarchy=None, whole=None, spelling=None)
         if variable.continuous:
             return cls(like=like, edges=_edges(variable, values), categories=(), gaps=gaps)
-        kinds = {type(category) for category in variable.categories}
+        kinds = {type(category) for category in variable.categories if category is not None}  # with missing: category
         if not kinds <= {str, int, float, bool}:
             raise DataError(
                 f"Column '{name}' holds days or other cells that a domain cannot list; private-marginals needs text, "
@@ -82,13 +82,16 @@ class Domain:
 
         Raises DataError for cells that the domain does not have.
         """
-        if variable.missing.any() and not self.gaps:
+        lacking = variable.missing
+        if None in variable.categories:
+            lacking = lacking | (variable.values == variable.categories.index(None))
+        if lacking.any() and not self.gaps:
             raise DataError(
-                f"Column '{variable.name}' has {plural(int(variable.missing.sum()), 'missing cell')}, and its domain "
+                f"Column '{variable.name}' has {plural(int(lacking.sum()), 'missing cell')}, and its domain "
                 f"has no null. Add null to the list, or set missing: drop for the column."
             )
         codes = np.full(len(variable), self.size - 1, dtype=np.int64)
-        present = ~variable.missing
+        present = ~lacking
         if len(self.edges):
             cells = variable.values[present]
             inside = np.searchsorted(self.edges[1:-1], cells, side="right")

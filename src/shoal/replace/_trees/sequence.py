@@ -80,22 +80,39 @@ class Model:
         return drawn, 0 if self.exclusions is None else _mend(drawn, rows, x, self, self.exclusions, rng)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Chain:
+    """The models of a group of records, one for each part that is drawn."""
+
+    at: Longs  # Shape (n,); the records
+    given: tuple[Part, ...]  # What is kept and predicts
+    models: tuple[Model, ...]
+
+    def drawn(self, rows: Longs, stay: list[Floats], rng: Generator) -> list[Floats]:
+        """New values for some of the records, of each part in turn; the first parts `stay`, shape (m,) each."""
+        new = [*(part.values[rows] for part in self.given), *stay]
+        for model in self.models[len(stay) :]:
+            new.append(model.drawn(np.vstack(new) if new else np.empty((0, len(rows))), rng)[0])
+        return new[len(self.given) :]
+
+
 def synthesised(
     parts: list[Part], given: list[Part], at: Longs, rules: Rules, rng: Generator
-) -> tuple[list[Floats], int]:
-    """New values of the records `at` for each part in turn, and how many draws had to break a rule.
+) -> tuple[list[Floats], int, Chain]:
+    """New values of the records `at` for each part in turn, how many draws had to break a rule, and the models.
 
     `parts`, `given`: what is drawn, in this order, and what is kept and predicts.
     """
-    before, broken = list(given), 0
+    before, models, broken = list(given), [], 0
     new = [part.values[at] for part in given]
     for part in parts:
         x = np.vstack(new) if new else np.empty((0, len(at)))
-        drawn, count = Model.of(part, before, at, rules, rng).drawn(x, rng)
+        models.append(Model.of(part, before, at, rules, rng))
+        drawn, count = models[-1].drawn(x, rng)
         broken += count
         before.append(part)
         new.append(drawn)
-    return new[len(given) :], broken
+    return new[len(given) :], broken, Chain(at=at, given=tuple(given), models=tuple(models))
 
 
 def _mend(drawn: Floats, rows: Longs, x: Floats, model: Model, exclusions: Exclusions, rng: Generator) -> int:

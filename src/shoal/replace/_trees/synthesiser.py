@@ -22,11 +22,12 @@ import numpy as np
 
 from shoal.replace._trees.columns import Column, Part
 from shoal.replace._trees.donors import Growing
-from shoal.replace._trees.sequence import Rules, synthesised
+from shoal.replace._trees.sequence import Chain, Rules, synthesised
+from shoal.replace._trees.unlike_uniques import Drawing, unlike_uniques
 from shoal.replace.base import Replacement
 from shoal.table.prelude import Floats, Generator, Longs, Partition, Progress, Records, StepResult, tracked
 from shoal.table.records import unchanged
-from shoal.vocabulary.prelude import Columns, Count, ParameterError, family, quoted
+from shoal.vocabulary.prelude import Columns, Count, Fact, ParameterError, family, quoted
 
 DONORS = 10
 """Records of a leaf from which on what is drawn there is nobody's. With a leaf of one record its cells come back, and
@@ -54,6 +55,10 @@ class TreeSynthesiser(Replacement):
         original are released.
     exclude
         Keep from it what never occurs together in the original, where that is a rule rather than chance.
+    no_exact_matches
+        Draw a record again while it equals one that only one original record is like, on all columns or on the
+        quasi-identifiers and confidential ones: first its second half of columns, then all of them. That such a record
+        is absent tells something, too, which the explanation of synthesis bounds.
     """
 
     given: Annotated[tuple[str, ...], Columns()] = ()
@@ -62,6 +67,7 @@ class TreeSynthesiser(Replacement):
     groups: Literal["own", "predictor"] = "own"
     smooth: bool = True
     exclude: bool = True
+    no_exact_matches: bool = False
 
     @property
     def anew(self) -> bool:
@@ -70,6 +76,10 @@ class TreeSynthesiser(Replacement):
     @property
     def predictors(self) -> tuple[str, ...]:
         return self.given
+
+    @property
+    def whole_needed(self) -> str:
+        return "all records at once for no_exact_matches. Leave it out" if self.no_exact_matches else ""
 
     @property
     @abstractmethod
@@ -84,34 +94,36 @@ class TreeSynthesiser(Replacement):
         if self.groups == "predictor" and partition.n_groups > 1:
             given.append(Part(values=partition.labels.astype(np.float64), levels=partition.n_groups))
         members = list(partition.members()) if self.groups == "own" else [np.arange(len(records))]
-        new, broken = self._draw(drawn, given, members, rng, progress)
-        written = [column.written(values) for column, values in zip(drawn, new)]
-        return StepResult(
-            records=records.with_variables(*written),
-            facts={
-                "groups with trees of their own": Count(n=len(members), unit="groups"),
-                "records unchanged": Count(n=int(unchanged(records, written).sum()), of=len(records)),
-                "values that never occur together in the original": Count(n=broken, unit="cells"),
-            },
-        )
+        new, broken, chains = self._draw(drawn, given, members, rng, progress)
+        facts: dict[str, Fact] = {
+            "groups with trees of their own": Count(n=len(members), unit="groups"),
+            "values that never occur together in the original": Count(n=broken, unit="cells"),
+        }
+        if self.no_exact_matches:
+            facts |= unlike_uniques(Drawing(records=records, columns=drawn, chains=chains, new=new), rng)
+        remaining = iter(new)
+        written = [column.written([next(remaining) for _ in column.parts]) for column in drawn]
+        facts["records unchanged"] = Count(n=int(unchanged(records, written).sum()), of=len(records))
+        return StepResult(records=records.with_variables(*written), facts=facts)
 
     def _column(self, records: Records, name: str) -> Column:
         return Column.of(records[name], as_numbers=name in self.numbers)
 
     def _draw(
         self, columns: list[Column], given: list[Part], members: Sequence[Longs], rng: Generator, progress: Progress
-    ) -> tuple[list[list[Floats]], int]:
-        """New values of every column's parts, and how many break a rule."""
+    ) -> tuple[list[Floats], int, list[Chain]]:
+        """New values of all columns' parts, how many break a rule, and the models by group."""
         rules = Rules(growing=self.growing, smooth=self.smooth, exclude=self.exclude)
         parts = [part for column in columns for part in column.parts]
-        new, broken = [part.values.copy() for part in parts], 0
+        new, broken, chains = [part.values.copy() for part in parts], 0, []
         for at in tracked(members, progress):
-            values, count = synthesised(parts, given, at, rules, rng)
+            values, count, chain = synthesised(parts, given, at, rules, rng)
             broken += count
+            if self.no_exact_matches:
+                chains.append(chain)
             for whole, part in zip(new, values):
                 whole[at] = part
-        remaining = iter(new)
-        return [[next(remaining) for _ in column.parts] for column in columns], broken
+        return new, broken, chains
 
     def _in_order(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         if both := [name for name in self.given if name in columns]:

@@ -61,6 +61,8 @@ def needed_at_once(step: Step, plan: Plan) -> str:
             return f"forms groups of values of '{step.identifiers[0]}'. Say unit: household, or record."
         if step.small_strata == "merge":
             return "unites small strata. Recode the stratum column first."
+        if step.replace.whole_needed:
+            return f"needs {step.replace.whole_needed}."
         slow = [m.method_name for m in (step.method, step.replace) if m.scales != "blocks"]
         return f"needs all records at once for {slow[0]}. {_instead('partition', 'blocks')}" if slow else ""
     if step.method.scales == "memory":

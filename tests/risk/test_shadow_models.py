@@ -1,0 +1,89 @@
+"""An attack on membership by shadow models: its ratios by hand, the tables it draws, and planted leaks."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from risk.test_density_ratio import ROLES, people, records
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
+from shoal.risk.shadow_models import _ratios
+from shoal.run.again import OnOtherRecords
+from shoal.vocabulary.errors import NoFigure
+
+
+def test_ratios_of_shadows_by_hand() -> None:
+    """Two people, four shadows each: means 3 and 1 with variance 1 for one, no difference for the other."""
+    signals = np.array([[4.0, 5], [2.0, 5], [2.0, 5], [0.0, 5]])
+    inside = np.array([[True, True], [True, True], [False, False], [False, False]])
+    ratios = _ratios(signals, np.array([3.0, 5]), inside)
+    variance = np.array([(4 + 4 * 2 / 2) / 6, (0 + 4 * 2 / 2) / 6])
+    spread = max(1 - np.mean(2 * variance / 2), 0)
+    drawn = 1 + spread / (spread + variance) * np.array([1, -1])
+    assert ratios == pytest.approx(drawn * np.array([1.0, 0.0]) / variance)
+
+
+def shadows(steps: list, n: int = 120, **more: object) -> Finding:
+    table, holdout = people(n, 3), people(n, 4)
+    measure = {"risk": "shadow-models", "holdout": holdout, "shadows": 8, **more}
+    plan = {"columns": ROLES, "steps": steps, "measures": [measure], "accept": list(ROLES)}
+    release = shoal.protect(table, plan, seed=1, unproved=True)
+    return next(f for f in release.evidence.findings if f.measure == "shadow-models")
+
+
+def test_planted_leaks_in_shadows() -> None:
+    apart = [{"mask": "permute", "columns": [name]} for name in ROLES]
+    copied = shadows([{"mask": "round", "columns": ["pay"], "base": 0.1}])
+    assert copied.value > 0.9 and copied.interval.low > 0.8
+    half = shadows([{"mask": "sample", "fraction": 0.5}], n=240)
+    assert 0.55 < half.interval.low < half.value < copied.value - 0.1
+    nothing = shadows(apart)
+    assert nothing.interval.low < 0.5 < nothing.interval.high
+
+
+def test_shadows_are_tables_with_half_of_those_attacked() -> None:
+    """Each has as many records as the original, no row twice, and who is not in one is in the next."""
+    table, holdout, seen = records(people(50, 3)), people(40, 4), []
+
+    def again(others: pl.DataFrame, mine, theirs, seed: int, course: tuple[int, int]) -> shoal.Records:
+        assert others is holdout
+        assert len({*mine}) == len(mine) and len({*theirs}) == len(theirs) and len(mine) + len(theirs) == 50
+        seen.append(({*mine}, {*theirs}, course))
+        return table.take(np.sort(mine))
+
+    pair = replace(TablePair.of(table, table), again=again)
+    finding = shoal.ShadowModels(holdout=holdout, shadows=4, attacks=10).finding_on(pair, np.random.default_rng(1))
+    assert finding.value is not None and [course for *_, course in seen] == [(i, 4) for i in range(4)]
+    assert (finding.details["people attacked"], finding.details["others attacked"]) == (10, 10)
+    for (mine, theirs, _), (others, strangers, _) in zip(seen[::2], seen[1::2]):
+        assert len(mine ^ others) >= 20 and len(theirs ^ strangers) >= 20
+
+
+def test_shadows_say_what_is_lacking() -> None:
+    with pytest.raises(shoal.ParameterError, match="even"):
+        shoal.ShadowModels(shadows=5)
+    table = people(60, 3)
+    assert "plan is not at hand" in shoal.ShadowModels(holdout=table).measure(table, table).reason
+    plan = {"columns": ROLES, "steps": [{"mask": "permute", "columns": [name]} for name in ROLES]}
+    measure = {"risk": "shadow-models", "holdout": table.drop("pay"), "shadows": 4, "columns": ["age", "ill"]}
+    release = shoal.protect(table, {**plan, "measures": [measure]}, seed=1, unproved=True)
+    assert "lacks 'pay'" in next(f for f in release.evidence.findings if f.measure == "shadow-models").reason
+    again = OnOtherRecords(
+        plan=shoal.Plan.of(plan), original=shoal.Microdata.of(table, ROLES), carry_out=refuse, tell=lambda *stage: None
+    )
+    texts, nobody = table.with_columns(pl.lit("x").alias("pay")), np.arange(0)
+    reasons = (
+        (texts, "other types"),
+        ([1], "a file or a data frame"),
+        (table, "cannot be carried out on other records"),
+    )
+    for others, reason in reasons:
+        with pytest.raises(NoFigure, match=reason):
+            again(others, nobody, np.arange(3), 1, (0, 4))
+
+
+def refuse(table: shoal.Microdata, plan: shoal.Plan, seed: int) -> shoal.Records:
+    raise shoal.Refused("Nothing is released.")
