@@ -478,7 +478,7 @@ def test_missing_cells_may_be_a_category(tmp_path, monkeypatch):
     kept, category = (made(frame, roles=roles).records for roles in (ROLES, CATEGORY))
     assert all(np.array_equal(kept[name].values, category[name].values) for name in ROLES)
     assert category["ill"].missing.any()
-    with pytest.raises(DataError, match="'ill' has .* missing cells, and its domain has no null"):
+    with pytest.raises(DataError, match=r"'ill' has .* missing cells, and its domain has no null"):
         made(frame, roles=CATEGORY, domain={**DOMAIN, "ill": ["flu", "gout", "none"]})
     monkeypatch.setattr(shoal.PrivateMarginals, "mechanism", lambda self, codes, shape, stream: Scripted(shape))
     for place, table in (("a", frame), ("b", NEIGHBOURS["no cell missing"])):
