@@ -18,6 +18,7 @@ import pytest
 from pydantic import TypeAdapter
 
 import shoal
+from by_night import by_night
 from shoal.report.evidence import EvidenceFile, evidence_schema
 from shoal.table.examples import PLAN
 from shoal.vocabulary.errors import DataError, FileError, Refused
@@ -360,7 +361,7 @@ def test_an_interrupted_run_leaves_the_old_state_or_the_new(tmp_path: Path) -> N
     subprocess.run(command, check=True, env=environment)
     whole = time.monotonic() - began
     complete = {name for name in files_of(out) if "record.json" not in name}
-    for moment in np.random.default_rng(0).uniform(0.2, 1.1, size=5) * whole:
+    for moment in np.random.default_rng(0).uniform(0.2, 1.1, size=by_night(2, 5)) * whole:
         process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
         try:
             process.wait(timeout=moment)

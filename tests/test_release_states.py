@@ -131,7 +131,7 @@ seed, out = int(sys.argv[1]), sys.argv[2]
 frame = pl.DataFrame({"a": [1, 1, 1, 2, 2, 2], "b": [1.5, 2, 3, 4, 5, 6]})
 columns = {"a": "quasi-identifier", "b": "confidential"}
 release = shoal.protect(frame, {"columns": columns, "requirements": [{"privacy": "k-anonymity", "k": 3}]}, seed=seed)
-for _ in range(4):
+for _ in range(3):
     release.write(out, overwrite=True)
 """
 

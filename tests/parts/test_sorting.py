@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from by_night import crossed
+from by_night import crossed, only_by_night
 from parts.conftest import released
 from parts.killed import Killed
 from parts.test_engine import Elsewhere
@@ -132,7 +132,7 @@ def test_values_move_within_their_stratum_by_the_share_that_the_plan_says(carry)
         assert 0.4 * len(x) * 0.1 < moved.mean() <= moved.max() <= 0.1 * len(x)
 
 
-@pytest.mark.parametrize("engine", [Elsewhere(), Processes(workers=2)], ids=["elsewhere", "two processes"])
+@pytest.mark.parametrize("engine", [Elsewhere(), pytest.param(Processes(workers=2), marks=only_by_night)])
 def test_ranges_parts_and_who_does_the_work_change_nothing(carry, monkeypatch, engine):
     frame, plan = table(1_200), plan_of(region="stratum")
     whole, first = carry(frame, plan, [1_200])
