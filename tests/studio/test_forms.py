@@ -13,11 +13,22 @@ from shoal.plan import Plan
 from shoal.studio.forms import catalogue
 from shoal.vocabulary.registry import registered
 
-CONTROLS = {"integer", "number", "truth", "choice", "text", "column", "columns", "method", "file", "secret", "yaml"} | {
-    "entries",
-    "several",
-    "list",
-}
+CONTROLS = {
+    "integer",
+    "number",
+    "truth",
+    "choice",
+    "text",
+    "column",
+    "columns",
+    "method",
+    "file",
+    "secret",
+    "yaml",
+    "rows",
+    "matrix",
+    "methods",
+} | {"entries", "several", "list"}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +57,9 @@ def test_hardly_any_parameter_needs_yaml(offered: dict[str, Any]) -> None:
         ("mask", "laplace", "bounds", {"control": "entries", "lists": True, "alone": False}),
         ("mask", "recode", "cuts", {"control": "list"}),
         ("mask", "noise", "kind", {"control": "choice"}),
-        ("mask", "suppress", "subsets", {"control": "yaml"}),
+        ("mask", "suppress", "subsets", {"control": "rows"}),
+        ("mask", "suppress", "requirements", {"control": "methods"}),
+        ("mask", "pram", "matrix", {"control": "matrix"}),
         ("utility", "inconsistencies", "rules", {"control": "yaml"}),  # rules have commas of their own
         ("partition", "gaussian-mixture", "models", {"control": "several"}),
     ],

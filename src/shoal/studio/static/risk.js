@@ -94,12 +94,12 @@ function Riskiest({ side, alone }) {
 function Identifiers() {
   const { state } = useStore();
   const seen = useAnswer('identifiers', {}, [state.source, JSON.stringify(state.prepared)]);
-  const held = seen?.identifiers?.filter((one) => Object.keys(one.columns).length) ?? [];
+  const present = seen?.identifiers?.filter((one) => Object.keys(one.columns).length) ?? [];
   const roles = state.tree.columns ?? {};
   const role = (name) => roles[name]?.role ?? roles[name] ?? '';
   return html`<section class="hipaa"><h2>Identifiers that HIPAA lists</h2><p class="hint">Signs of the eighteen identifiers of safe harbour (45 CFR 164.514(b)(2)) in names of columns and up to ${number(seen?.values ?? 20000)} values of each. That none turns up proves nothing.</p>
-    ${!seen ? html`<p class="hint">Looking …</p>` : seen.refused ? html`<p class="mistakes">${seen.refused}</p>` : html`${held.length ? html`<div class="wide" tabindex="0" role="region" aria-label="Identifiers that HIPAA lists"><table class="dense"><thead><tr><th scope="col">identifier</th><th scope="col">column</th><th scope="col">sign</th><th scope="col">role in the plan</th></tr></thead>
-      <tbody>${held.flatMap((one) => Object.entries(one.columns).map(([name, sign]) => html`<tr key=${one.letter + name}><th scope="row">(${one.letter}) ${one.title}</th><td>${name}</td><td>${sign}</td><td>${role(name)}</td></tr>`))}</tbody></table></div>` : html`<p class="empty">No sign of any was seen.</p>`}
+    ${!seen ? html`<p class="hint">Looking …</p>` : seen.refused ? html`<p class="mistakes">${seen.refused}</p>` : html`${present.length ? html`<div class="wide" tabindex="0" role="region" aria-label="Identifiers that HIPAA lists"><table class="dense"><thead><tr><th scope="col">identifier</th><th scope="col">column</th><th scope="col">sign</th><th scope="col">role in the plan</th></tr></thead>
+      <tbody>${present.flatMap((one) => Object.entries(one.columns).map(([name, sign]) => html`<tr key=${one.letter + name}><th scope="row">(${one.letter}) ${one.title}</th><td>${name}</td><td>${sign}</td><td>${role(name)}</td></tr>`))}</tbody></table></div>` : html`<p class="empty">No sign of any was seen.</p>`}
       <details><summary>What cannot be seen</summary><ul>${Object.entries(seen.unseen).map(([what, letters]) => html`<li>${letters.map((l) => `(${l})`).join(', ')}: ${what}</li>`)}</ul></details>`}</section>`;
 }
 
