@@ -48,6 +48,9 @@ def linked_plan_text(tables: Mapping[str, Table], files: Mapping[str, str]) -> s
             f"  - {{mask: profiles, k: {k}}}",
             "requirements: # over all tables: k persons share the whole profile, by which a row and its keys are known",
             f"  - {{privacy: k-anonymity, k: {k}}}",
+            "measures: # over all tables: whom the whole profile singles out on average, and what is left of the cells",
+            "  - {risk: marketer}",
+            "  - {utility: information-kept}",
             "",
         ]
     )

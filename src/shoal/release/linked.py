@@ -227,7 +227,7 @@ def publish_linked(
                 tables_of_copy[name] = pair
             write_private(of, private / name, None, own)
             for folder, tables in shown.items():
-                tables.append(_shown(release, name, read_evidence(folder / name / "evidence.json")))
+                tables.append(table_of_several(release, name, read_evidence(folder / name / "evidence.json")))
             files |= read_evidence(public / name / "evidence.json")["sha256"]
         for copy, tables_of_copy in zip(release.copies, read, strict=True):
             _prove_files(copy, tables_of_copy)
@@ -250,7 +250,7 @@ def _files(name: str, release: LinkedRelease, public: Path) -> list[str]:
     return [f"{folder}/{name}" for folder in folders]
 
 
-def _shown(release: LinkedRelease, name: str, content: EvidenceFile) -> TableOfSeveral:
+def table_of_several(release: LinkedRelease, name: str, content: EvidenceFile) -> TableOfSeveral:
     """A table in the evidence of all, from its own evidence."""
     private, numbers = content["private"], release.links.persons[name]
     return {

@@ -15,6 +15,7 @@ from shoal.plan.linked_guess import Hanging, guess_links
 from shoal.release.evidence_file import private_evidence
 from shoal.release.linked import LinkedRelease
 from shoal.report.became import became
+from shoal.report.evidence import EvidenceFile
 from shoal.report.headlines import main_measure
 from shoal.run.linked import links_of
 from shoal.studio import profile
@@ -146,19 +147,24 @@ def run(tables: Tables, plan: LinkedPlan, seed: int, report: Report, after: Sequ
     return protect_linked({name: tables[name] for name in plan.keys}, plan, seed=seed, stage=report, after=after)
 
 
-def of_each(release: LinkedRelease, tables: Tables) -> list[Answer]:
+def evidence_of_each(release: LinkedRelease, tables: Tables) -> dict[str, EvidenceFile]:
+    """The evidence of each released table."""
+    return {
+        name: private_evidence(of, labels=tables[name].value_labels, titles=tables[name].labels)
+        for name, of in release.tables.items()
+    }
+
+
+def shown(of_each: Mapping[str, EvidenceFile]) -> list[Answer]:
     """What is shown of each released table."""
-    shown = []
-    for name, of in release.tables.items():
-        content = private_evidence(of, labels=tables[name].value_labels, titles=tables[name].labels)
-        shown.append(
-            {
-                "name": name,
-                "records": content["records"],
-                "columns": content["columns"],
-                "became": {one.name: one.words for one in became(content, main_measure(content, "utility"))},
-                "measures": content["measures"],
-                "requirements": content["requirements"],
-            }
-        )
-    return shown
+    return [
+        {
+            "name": name,
+            "records": content["records"],
+            "columns": content["columns"],
+            "became": {one.name: one.words for one in became(content, main_measure(content, "utility"))},
+            "measures": content["measures"],
+            "requirements": content["requirements"],
+        }
+        for name, content in of_each.items()
+    ]

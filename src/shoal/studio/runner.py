@@ -15,6 +15,7 @@ from shoal.judges.evidence import Evidence
 from shoal.plan.lines import plain
 from shoal.release import NotProved
 from shoal.release.evidence_file import private_evidence, private_figure
+from shoal.release.linked import table_of_several
 from shoal.release.refusal import Unanswered
 from shoal.report.became import became
 from shoal.report.decision import decision
@@ -109,8 +110,10 @@ class Runner(ParcelHolder):
             verdicts = refusal.verdicts if isinstance(refusal, NotProved) else ()
             return _refused(Evidence(verdicts=verdicts, findings=()), refusal), False
         self._pack(release)
-        result = _proved(private_evidence(release), seed)
-        return {**result, "columns": [], "tables": linked.of_each(release, self.tables)}, True
+        of_each = linked.evidence_of_each(release, self.tables)
+        several = [table_of_several(release, name, content) for name, content in of_each.items()]
+        result = _proved({**private_evidence(release), "tables": several}, seed)
+        return {**result, "columns": [], "tables": linked.shown(of_each)}, True
 
     def preview(self, text: str, folder: str, step: int) -> Answer:
         """See `preview.preview`."""
