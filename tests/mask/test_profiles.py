@@ -1,6 +1,7 @@
 """Profiles made alike, against a recount of everybody's records written out for a handful of them."""
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import Any
 
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 import shoal
 from naive.persons import fewest
+from shoal.kernels.arrays import ints
 from shoal.mask._profiles.alignment import _assigned, _in_order
+from shoal.mask._profiles.bound import most_kept
 from shoal.mask._profiles.people import People
 from shoal.mask._profiles.shared import values_of
 from shoal.table.links import Key, Links
@@ -276,3 +279,43 @@ def test_households_are_alike_as_a_whole() -> None:
             k=2,
             l=9,
         )
+
+
+@given(st.integers(0, 10**6), st.integers(4, 7), st.integers(1, 3))
+def test_no_groups_keep_more_than_the_bound(seed: int, persons: int, k: int) -> None:
+    """Of all partitions into groups of k or more; nor do fewer than all pairs give another bound."""
+    values = ints(np.random.default_rng(seed).integers(0, 9, (persons, 5)))
+    best = max(
+        sum(len(group) * int(values[group].min(axis=0).sum()) for group in groups)
+        for groups in partitions(list(range(persons)), k)
+    )
+    bound = most_kept(values, np.zeros(persons, dtype=np.int64), k)
+    assert bound is not None
+    assert best <= bound <= int(values.sum())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("shoal.mask._profiles.bound.AT_ONCE", 1)
+        assert most_kept(values, np.zeros(persons, dtype=np.int64), k) == bound
+
+
+def partitions(persons: list[int], k: int) -> Iterator[list[list[int]]]:
+    """All partitions into groups of at least k."""
+    if not persons:
+        yield []
+        return
+    first, *others = persons
+    for size in range(k - 1, len(others) + 1):
+        for more in combinations(others, size):
+            left = [person for person in others if person not in more]
+            yield from ([[first, *more], *groups] for groups in partitions(left, k))
+
+
+def test_the_bound_stands_beside_what_is_kept() -> None:
+    """Persons in pairs that are alike keep all they have; with k = 3 they cannot."""
+    table = pl.DataFrame({"p": range(8), "age": [float(20 + n // 2) for n in range(8)], "code": ["a"] * 8, "ward": "x"})
+    table = table.with_columns(day=pl.int_range(8))
+    labels = ("share kept of what persons have", "no groups with this k keep more than")
+    for k, least in ((2, 1.0), (3, 0.5)):
+        facts = alike(table, k=k).facts
+        kept, most = (facts[label].value for label in labels)
+        assert least <= kept <= most
+        assert (most == 1.0) == (k == 2)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from shoal.mask._profiles.alignment import Places
+from shoal.mask._profiles.bound import most_kept
 from shoal.mask._profiles.diverse import merged, without_diversity
 from shoal.mask._profiles.people import People
 from shoal.mask._profiles.shared import groups_of, values_of
@@ -17,7 +18,19 @@ from shoal.replace.centroid import Centroid
 from shoal.table.links import Key, Links, root_of
 from shoal.table.prelude import Bools, Generator, Ints, Longs, Partition, Progress, Records, StepResult, Variable
 from shoal.table.step_result import Grouping
-from shoal.vocabulary.prelude import ColumnName, Count, DataError, Ge, ParameterError, Share, method, nested, plural
+from shoal.vocabulary.prelude import (
+    ColumnName,
+    Count,
+    DataError,
+    Facts,
+    Ge,
+    ParameterError,
+    Share,
+    method,
+    nested,
+    of_original,
+    plural,
+)
 
 PERSONS, RECORDS, HOUSEHOLDS = "persons", "records", " households"
 """Names of the tables that a table with a person column is taken for, and of one that no plan can name."""
@@ -59,7 +72,9 @@ class Profiles(Mask):
     `l` counts households.
 
     As with any exact mean, whoever knows a cell of all others of a group, and that it is a group, has that of the last
-    one. From 3 000 persons on, or twice k if that is more, persons are grouped in blocks.
+    one. From 3 000 persons on, or twice k if that is more, persons are grouped in blocks. Beside the share that groups
+    keep of what persons have, the private report has what no groups with this k keep more than, where pairs of persons
+    can be compared in two seconds: nobody keeps more than is shared with the (k - 1)-th of those with whom most is.
     """
 
     scales = "memory"
@@ -113,7 +128,8 @@ class Profiles(Mask):
             results = {name: self._made_alike(people, name, places.labels[name], groups, rng) for name in links.keys}
             failing = self._failing(results, links.taken(_rows_with_places(places)))
             if not failing.any():
-                return results
+                kept = _kept(values, groups, _strata_of(people), self.k)
+                return {name: replace(of, facts={**of.facts, **kept}) for name, of in results.items()}
             together = merged(groups, failing, values, _strata_of(people))
             if together is None:
                 raise DataError(
@@ -206,6 +222,16 @@ def _numbers_of(records: Records, unit: str) -> Longs:
     if nobody := int((numbers < 0).sum()):
         raise DataError(f"profiles: {plural(nobody, 'record')} without a {unit}. Set missing: drop for that column.")
     return numbers
+
+
+def _kept(values: Ints, groups: Partition, strata: Longs, k: int) -> Facts:
+    """The share that groups keep of what persons have, and what no groups of k persons pass, unless that takes long."""
+    total = max(int(values.sum(dtype=np.int64)), 1)
+    kept = sum(len(rows) * int(values[rows].min(axis=0).sum(dtype=np.int64)) for rows in groups.members())
+    facts = {"share kept of what persons have": kept / total}
+    if (most := most_kept(values, strata, k)) is not None:
+        facts["no groups with this k keep more than"] = most / total
+    return of_original(facts)
 
 
 def _strata_of(people: People) -> Longs:
