@@ -96,7 +96,7 @@ $(VENV)/kernels: $(BIN)/python pyproject.toml
 # For development: build the kernels in place and write their stub; then run with PYTHONPATH=src and any interpreter
 # that has the dependencies and nanobind.
 native:
-	cmake -S . -B build/dev -G Ninja -DSHOAL_IN_PLACE=$(abspath src/shoal) \
+	cmake -S . -B build/dev -G Ninja -DSHOAL_UNITY=OFF -DSHOAL_IN_PLACE=$(abspath src/shoal) \
 	  -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
 	cmake --build build/dev
 	$(PYTHON) -m nanobind.stubgen -q -D -i src/shoal/kernels -m _native -p native/stub.txt -o src/shoal/kernels/_native.pyi
@@ -114,7 +114,7 @@ try-sanitized:
 sanitizers:
 	rm -rf build/sanitized && mkdir -p build/sanitized
 	cp -R src/shoal build/sanitized/ && rm -f build/sanitized/shoal/kernels/_native*.so
-	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=$(abspath build/sanitized/shoal) -DSHOAL_SANITIZE=ON \
+	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=$(abspath build/sanitized/shoal) -DSHOAL_SANITIZE=ON -DSHOAL_UNITY=OFF \
 	  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
 	MAKEFLAGS= cmake --build build/sanitize
 

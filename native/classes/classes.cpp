@@ -23,7 +23,6 @@ namespace shoal {
 namespace {
 
 using Key = std::uint64_t;
-constexpr Key kOneNan = 0x7ff8000000000000;  // bits that no number has
 constexpr int kKeyBits = 62;
 constexpr int kColumnBits = 31;
 constexpr std::size_t kBlock = 2048;  // rows whose keys are made at a time: 16 KB
@@ -348,7 +347,7 @@ auto distinct(const Longs& values) {
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel classes_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("classes", &classes, "columns"_a, "n"_a, kClasses);
   m.def("class_sizes", &class_sizes, "columns"_a, "n"_a, "Sizes that `classes` gives, in half the time.");

@@ -4,6 +4,8 @@
 
 namespace shoal {
 
+constexpr std::uint64_t kOneNan = 0x7ff8000000000000;  // bits that no number has
+
 // Whole numbers of up to 63 bits and doubles come as they are; other floating-point numbers as doubles, truth values
 // and what else NumPy can as 64-bit integers.
 class Column : public nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> {

@@ -58,7 +58,7 @@ auto law_support(Ints by, Ints on) {
   return std::make_tuple(exceptions, pairs, groups);
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel law_support_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("law_support", &law_support, "by"_a, "on"_a, kLawSupport);
 });

@@ -8,8 +8,6 @@
 namespace shoal {
 namespace {
 
-constexpr std::uint64_t kOneNan = 0x7ff8000000000000;  // bits that no number has
-
 // The bits by which a cell is compared: all NaNs are one value, and 0 and -0 differ.
 std::uint64_t bits_of(double value) {
   std::uint64_t bits;
@@ -57,7 +55,7 @@ std::size_t lone_cells(const Longs& ids, const Longs& sizes, const Column& colum
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel lone_cells_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("lone_cells", &lone_cells, "ids"_a, "sizes"_a, "column"_a, kLoneCells);
 });

@@ -264,7 +264,7 @@ std::optional<std::pair<Output<std::int32_t>, Output<std::int64_t>>> text_codes(
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel text_codes_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("text_codes", &text_codes, "capsule"_a, kTextCodes);
 });

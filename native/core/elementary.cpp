@@ -34,7 +34,7 @@ auto of_each(const ArrayLike& x) {
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel elementary_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("exp", &of_each<exponential>, "x"_a, "e^x, shape of `x`; errs by less than two units in the last place.");
   m.def("log", &of_each<logarithm>, "x"_a,

@@ -1,6 +1,6 @@
 // How a kernel reaches Python.
 //
-// Each source file holds one algorithm and ends with a `static const Kernel` whose function adds the
+// Each source file holds one algorithm and ends with a `static const Kernel NAME_kernel` whose function adds the
 // algorithm's entry points to the module. The module's initialiser (module.cpp) runs them all, so a new
 // kernel is a new file and nothing else. Arrays arrive of the right type and C-contiguous (arrays.hpp); what they
 // hold is as the docstring says, and kernels check nothing.

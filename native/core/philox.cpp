@@ -78,7 +78,7 @@ Output<double> by_row(Longs rows, std::uint64_t first, std::uint64_t second, std
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel philox_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("uniform_by_row", &by_row<uniform>, "rows"_a, "first"_a, "second"_a, "turn"_a, "count"_a, kUniformByRow);
   m.def("normal_by_row", &by_row<normal>, "rows"_a, "first"_a, "second"_a, "turn"_a, "count"_a, kNormalByRow);

@@ -36,7 +36,7 @@ auto anneal(const RecodingTable& table, std::size_t k, const Check& required, In
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel anneal_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("anneal", &anneal, "table"_a, "k"_a, "check"_a, "labels"_a, nb::kw_only(), "suppressed"_a, "most"_a, "proposals"_a,
         "seed"_a, "progress"_a.none() = nb::none(), kAnneal);

@@ -170,7 +170,7 @@ times
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel bound_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<RecodingTable>(m, "RecodingTable", kRecodingTable)
       .def(nb::init<const std::vector<Ladder>&, IntMatrix, Ints, const std::optional<Longs>&>(), "ladders"_a, "leaves"_a,

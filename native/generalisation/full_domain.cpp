@@ -75,7 +75,7 @@ auto best_node(const RecodingTable& table, std::int64_t k, const Check& required
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel full_domain_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<BestNode>(m, "BestNode", "Outcome of a full-domain search.")
       .def_ro("levels", &BestNode::levels, "One a column; empty where no node was allowed.")

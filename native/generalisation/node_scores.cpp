@@ -104,7 +104,7 @@ auto node_scores(const RecodingTable& table, Longs worth, std::int64_t slope, do
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel node_scores_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("node_scores", &node_scores, "table"_a, "worth"_a, "slope"_a, nb::kw_only(), "suppressed"_a, "unit"_a,
         "progress"_a.none() = nb::none(), kNodeScores);

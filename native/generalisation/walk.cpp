@@ -373,7 +373,7 @@ auto walk(const RecodingTable& table, std::size_t k, const Check& required, Vect
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel walk_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<Walked>(m, "Walked", "Outcome of `walk`.")
       .def_ro("labels", &Walked::labels,

@@ -306,7 +306,7 @@ Raises
 ValueError
     If a matrix is singular.)";
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel dense_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("product", &product, "a"_a, "b"_a,
         "A B: (..., n, k) and (..., k, m) give (..., n, m); one matrix B serves a stack of A.");

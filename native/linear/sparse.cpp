@@ -77,7 +77,7 @@ auto sparse_cross(Longs starts, Ints columns, Vector values, Matrix other, std::
   return to_numpy(std::move(out), {p, width});
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel sparse_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("sparse_product", &sparse_product, "starts"_a, "columns"_a, "values"_a, "small"_a, kProduct);
   m.def("sparse_cross", &sparse_cross, "starts"_a, "columns"_a, "values"_a, "other"_a, "p"_a, kCross);

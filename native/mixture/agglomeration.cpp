@@ -148,7 +148,7 @@ Output<std::int32_t> agglomeration(const Matrix& x, Listener listener) {
   return to_numpy(std::move(merges), {n - 1, 2});
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel agglomeration_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("agglomeration", &agglomeration, "x"_a, "progress"_a.none() = nb::none(), kAgglomeration);
 });

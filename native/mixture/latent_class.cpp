@@ -39,7 +39,7 @@ struct LatentClassFit {
   Output<double> prevalence, coefficient, log_table, posterior;
 };
 
-constexpr const char* kFit = R"(Fit a latent class model by EM, beginning with an M-step.
+constexpr const char* kFitClasses = R"(Fit a latent class model by EM, beginning with an M-step.
 
 Parameters
 ----------
@@ -124,7 +124,7 @@ std::pair<Output<double>, bool> project_prevalences(const Matrix& posterior, con
   return {to_numpy(std::move(z), {posterior.shape(0), posterior.shape(1)}), reached};
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel latent_class_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<LatentClassFit>(m, "LatentClassFit", "A fitted latent class model.")
       .def_ro("loglik", &LatentClassFit::loglik, "Log-likelihood without the priors.")
@@ -142,7 +142,7 @@ const Kernel kernel([](nb::module_& m) {
   m.def("latent_class_em", &latent_class_em, "codes"_a, "categories"_a, "posterior"_a, nb::kw_only(),
         "covariates"_a.none() = nb::none(), "counts"_a.none() = nb::none(), "floor"_a = 0.0, "pseudo"_a = 1.0,
         "tolerance"_a = 1e-6, "most_steps"_a = 1000,
-        "coefficient"_a.none() = nb::none(), "simd"_a = true, "progress"_a.none() = nb::none(), kFit);
+        "coefficient"_a.none() = nb::none(), "simd"_a = true, "progress"_a.none() = nb::none(), kFitClasses);
   m.def("latent_class_scores", &latent_class_scores, "codes"_a, "categories"_a, "coefficient"_a, "log_table"_a,
         "covariates"_a.none() = nb::none(),
         "Shape (n, G); log of prior class probability times probability of the answers, as `latent_class_em` fits them.");

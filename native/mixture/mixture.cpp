@@ -140,7 +140,7 @@ void add_fit(nb::module_& m) {
               "moving their degrees of freedom).");
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel mixture_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<Statistics>(m, "Statistics", "All that an M-step of a mixture of G groups needs.")
       .def(nb::init<Output<double>, Output<double>, Output<double>>(), "weight"_a, "mean"_a, "scatter"_a)

@@ -170,7 +170,7 @@ Output<std::int32_t> bounded_assignment(const Matrix& score, std::size_t least, 
   return to_numpy(std::move(labels));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel bounded_assignment_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("bounded_assignment", &bounded_assignment, "score"_a, "least"_a, "progress"_a.none() = nb::none(),
         kBoundedAssignment);

@@ -306,7 +306,7 @@ auto fuzzy_fill(Matrix x, Matrix centres, Word<FuzzyRule> kind, double parameter
   return to_numpy(std::move(labels));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel fuzzy_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.attr("COINCIDENT") = kCoincident;
   m.def("fuzzy_step", &fuzzy_step, "x"_a, "centres"_a, "rule"_a, "parameter"_a, nb::kw_only(), "simd"_a = true,

@@ -68,7 +68,7 @@ Output<std::int32_t> mdav(Matrix x, std::size_t k, Coding coding, Word<SearchEng
   return to_numpy(std::move(labels));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel mdav_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("mdav", &mdav, "x"_a, "k"_a, nb::kw_only(), "coding"_a.none() = nb::none(), "engine"_a = "auto", "simd"_a = true, "progress"_a.none() = nb::none(),
         kMdav);

@@ -274,7 +274,7 @@ std::vector<std::int32_t> decompose_all(const std::int32_t* edge, std::size_t n,
 }
 
 // A search costs more to prepare in the tree than by looking at everything once, for tiny tables only.
-constexpr std::size_t kSmall = 300;
+constexpr std::size_t kSmallTable = 300;
 
 constexpr const char* kForest = R"(Join records to near ones until every tree has k of them.
 
@@ -302,7 +302,7 @@ Output<std::int32_t> forest(Matrix x, std::size_t k, Coding coding, Word<SearchE
   Progress progress(listener);
   {
     nb::gil_scoped_release unlock;
-    if (!coding && exhaustive(engine, x.shape(0) < kSmall))
+    if (!coding && exhaustive(engine, x.shape(0) < kSmallTable))
       edge = grow<Brute>(Table(x.data(), x.shape(0), x.shape(1)), k, simd, progress);
     else
       with_points(x, coding, [&](const auto& table) { edge = grow<EngineOf<decltype(table)>>(table, k, simd, progress); });
@@ -333,7 +333,7 @@ Output<std::int32_t> decompose(Ints edge, std::size_t k) {
   return to_numpy(std::move(labels));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel mu_approx_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("forest", &forest, "x"_a, "k"_a, nb::kw_only(), "coding"_a.none() = nb::none(), "engine"_a = "auto", "simd"_a = true,
         "progress"_a.none() = nb::none(), kForest);

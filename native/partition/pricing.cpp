@@ -276,7 +276,7 @@ auto groups_below_price(Matrix x, Vector prices, std::int64_t k, double least, s
   return BelowPrice{as_tuples(members, ends), to_numpy(std::move(costs)), to_numpy(std::move(shortfall)), complete};
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel pricing_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<BelowPrice>(m, "BelowPrice", "Groups whose loss is below the sum of their members' prices.")
       .def_ro("groups", &BelowPrice::groups, "Ascending row numbers of each.")

@@ -125,7 +125,7 @@ Output<std::int32_t> principal_blocks(Matrix x, std::size_t smallest) {
   return to_numpy(std::move(labels));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel principal_blocks_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("principal_blocks", &principal_blocks, "x"_a, "smallest"_a, kPrincipalBlocks);
 });

@@ -305,7 +305,7 @@ double partition_loss(Matrix x, Weights weights, Ints labels) {
   return cloud.in_units(Groups(cloud, {labels.data(), labels.data() + labels.shape(0)}).loss());
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel refine_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<Refinement>(m, "Refinement", "Outcome of `refine`.")
       .def_ro("labels", &Refinement::labels, "Shape (n,); group numbers, with gaps.")

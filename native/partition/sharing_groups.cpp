@@ -224,7 +224,7 @@ Output<std::int32_t> sharing_groups(IntMatrix values, std::int64_t k, std::int64
   return to_numpy(std::move(labels));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel sharing_groups_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("sharing_groups", &sharing_groups, "values"_a, "k"_a, nb::kw_only(), "rounds"_a = 10, "near"_a = 8,
         "progress"_a.none() = nb::none(), kSharingGroups);

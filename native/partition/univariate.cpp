@@ -109,7 +109,7 @@ Output<std::int32_t> univariate(Vector x, std::int64_t k, Listener listener) {
   return to_numpy(std::move(labels));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel univariate_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("univariate", &univariate, "x"_a, "k"_a, nb::kw_only(), "progress"_a.none() = nb::none(), kUnivariate);
 });

@@ -156,7 +156,7 @@ Output<std::int32_t> vmdav(Matrix x, std::size_t k, double gamma, Coding coding,
   return to_numpy(std::move(labels));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel vmdav_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("vmdav", &vmdav, "x"_a, "k"_a, "gamma"_a, nb::kw_only(), "coding"_a.none() = nb::none(), "engine"_a = "auto", "simd"_a = true,
         "progress"_a.none() = nb::none(), kVmdav);

@@ -205,7 +205,7 @@ void add_requirements(nb::module_& m) {
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel emd_kernel([](nb::module_& m) {
   using namespace nb::literals;
   add_distributions(m);
   add_requirements(m);

@@ -129,7 +129,7 @@ auto k_anonymity_first(Matrix x, const Check& required, std::size_t k, Listener 
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel k_anonymity_first_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("k_anonymity_first", &k_anonymity_first, "x"_a, "check"_a, "k"_a, "progress"_a.none() = nb::none(), nb::kw_only(),
         "coding"_a.none() = nb::none(), kKAnonymityFirst);

@@ -226,7 +226,7 @@ auto merge_groups(Matrix x, const Check& required, Ints labels, std::size_t k, L
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel merge_groups_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("merge_groups", &merge_groups, "x"_a, "check"_a, "labels"_a, "k"_a, "progress"_a.none() = nb::none(), nb::kw_only(),
         "partner"_a = "nearest", "coding"_a.none() = nb::none(), kMergeGroups);

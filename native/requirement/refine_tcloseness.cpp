@@ -87,7 +87,7 @@ auto repair_tcloseness(Matrix x, const Check& required, Ints labels, IntMatrix n
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel refine_tcloseness_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<RequirementRefinement>(m, "RequirementRefinement", "Outcome of `refine_tcloseness`.")
       .def_ro("labels", &RequirementRefinement::labels,

@@ -164,7 +164,7 @@ Output<std::int32_t> tcloseness_first(Matrix x, Ints strata, std::size_t k, List
   return to_numpy(std::move(labels));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel tcloseness_first_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("tcloseness_first", &tcloseness_first, "x"_a, "strata"_a, "k"_a, "progress"_a.none() = nb::none(), nb::kw_only(),
         "coding"_a.none() = nb::none(), "engine"_a = "auto", "simd"_a = true, kTClosenessFirst);

@@ -140,7 +140,7 @@ auto agreement_links(IntMatrix x, IntMatrix y, std::vector<BoolMatrix> tables, M
   return to_numpy(std::move(chances), {attacks, m});
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel agreements_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("agreement_counts", &agreement_counts, "x"_a, "y"_a, "tables"_a, "x_numbers"_a, "y_numbers"_a, "reach"_a, "bits"_a,
         kCounts);

@@ -193,7 +193,7 @@ missing
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel gower_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<GowerSpace>(m, "GowerSpace", kGowerSpace)
       .def("__init__", [](GowerSpace* self, Matrix candidates, Vector scale, Word<Reading> missing) {

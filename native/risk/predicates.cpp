@@ -18,7 +18,7 @@ namespace shoal {
 namespace {
 
 constexpr std::size_t kBlock = 2048;
-constexpr double kMissing = -std::numeric_limits<double>::infinity();
+constexpr double kNoValue = -std::numeric_limits<double>::infinity();
 
 struct Term {
   const double* column;
@@ -56,7 +56,7 @@ class Predicates {
     const double low = term.low, high = term.high;
     std::uint8_t* marks = marks_.data();
     if (term.outside) {
-      for (std::size_t i = 0; i < size; ++i) marks[i] &= ((x[i] < low) | (x[i] > high)) & (x[i] != kMissing);
+      for (std::size_t i = 0; i < size; ++i) marks[i] &= ((x[i] < low) | (x[i] > high)) & (x[i] != kNoValue);
     } else {
       for (std::size_t i = 0; i < size; ++i) marks[i] &= (x[i] >= low) & (x[i] <= high);
     }
@@ -65,7 +65,7 @@ class Predicates {
   void mark_or_missing(const Term& term, std::size_t begin, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) {
       const double x = term.column[begin + i];
-      marks_[i] &= x == kMissing || (x >= term.low && x <= term.high) != term.outside;
+      marks_[i] &= x == kNoValue || (x >= term.low && x <= term.high) != term.outside;
     }
   }
 
@@ -110,7 +110,7 @@ Output<std::int64_t> predicate_counts(Matrix cells, IntMatrix columns, Matrix lo
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel predicates_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("predicate_counts", &predicate_counts, "cells"_a, "columns"_a, "low"_a, "high"_a, "outside"_a, nb::kw_only(),
         "missing_matches"_a = false, "limit"_a = 0, kPredicateCounts);

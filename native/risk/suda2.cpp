@@ -223,7 +223,7 @@ SampleUniques suda2(IntMatrix codes, int most, Listener listener, const std::opt
           to_numpy(std::move(suda.smallest)), by_positions(suda)};
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel suda2_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<SampleUniques>(m, "SampleUniques", "Scores over minimal sample uniques.")
       .def_ro("score", &SampleUniques::score,

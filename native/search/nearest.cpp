@@ -91,7 +91,7 @@ Returns
 Of the queries answered the smallest distance, the number of ties and the lowest point among them; and the points looked
 at.)";
 
-auto nearest(Matrix points, Longs sizes, Matrix queries, Vector known, double tie, std::uint64_t most,
+auto nearest_points(Matrix points, Longs sizes, Matrix queries, Vector known, double tie, std::uint64_t most,
              std::uint64_t each) {
   Progress progress;
   return as_arrays([&] {
@@ -139,9 +139,9 @@ auto nearest_mixed(Matrix numbers, IntMatrix codes, Longs sizes, Matrix asked_nu
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel nearest_kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("nearest", &nearest, "points"_a, "sizes"_a, "queries"_a, "known"_a, "tie"_a, "most"_a, "each"_a,
+  m.def("nearest", &nearest_points, "points"_a, "sizes"_a, "queries"_a, "known"_a, "tie"_a, "most"_a, "each"_a,
         kNearest);
   m.def("nearest_mixed", &nearest_mixed, "numbers"_a, "codes"_a, "sizes"_a, "asked_numbers"_a, "asked_codes"_a,
         "tables"_a, "weights"_a, "known"_a, "tie"_a, "most"_a, kNearestMixed);

@@ -66,7 +66,7 @@ auto neighbours(Matrix x, std::size_t m, Coding coding, Listener listener) {
   return std::pair(to_numpy(std::move(others.rows), {n, m}), to_numpy(std::move(others.squares), {n, m}));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel neighbours_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("neighbours", &neighbours, "x"_a, "m"_a, nb::kw_only(), "coding"_a.none() = nb::none(), "progress"_a.none() = nb::none(), kNeighbours);
 });

@@ -1,4 +1,4 @@
-// The cells that may be blanked to protect rows at risk (suppress.cpp says what a cell is).
+// The cells that may be blanked to protect rows at risk (cover.hpp says what a cell is).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include "core/bits.hpp"
 #include "core/keys.hpp"
 #include "core/progress.hpp"
+#include "suppression/support_bounds.hpp"
 
 namespace shoal {
 inline namespace suppression {
@@ -35,9 +36,10 @@ struct Member {
   std::int32_t row;  // number of the row at risk
   bool allowed;      // whether it may itself be blanked here
 };
+
 class Cells {
  public:
-  Cells(const Problem& p, Progress& progress) : p_(p), progress_(progress) {
+  Cells(const Problem& p, Progress& progress) : p_(p), bounds_(p.space, p.counts, p.k, progress) {
     number_rows_at_risk();
     find_cells();
   }
@@ -82,44 +84,57 @@ class Cells {
     served_.clear();
   }
 
-  // Whether a set of cells may be blanked in a row at risk: it has them all, and no subset would do.
-  bool open(std::int32_t r, Columns set) const {
+  // Whether a set of cells may be blanked in a row at risk: it has them all, and no subset would do. The subset that
+  // would is put first, for it is part of the sets that follow, too.
+  bool open(std::int32_t r, Columns set) {
     if (p_.space.missing(at_risk[r]) & set) return false;
     if (p_.sacrifice) return true;
-    for (const Columns smaller : served_[r])
-      if ((smaller & set) == smaller) return false;
+    auto& served = served_[r];
+    for (std::size_t i = 0; i < served.size(); ++i)
+      if ((served[i] & set) == served[i]) {
+        std::swap(served[i], served[0]);
+        return false;
+      }
     return true;
   }
 
   // The cells of all rows at risk that a set is open to, where the original table has k compatible records.
   void cells_of_set(Columns set, std::size_t& unserved) {
+    open_.clear();
+    for (std::size_t r = 0; r < at_risk.size(); ++r)
+      if (open(static_cast<std::int32_t>(r), set)) open_.push_back(at_risk[r]);
+    if (open_.empty()) return;
+    std::vector<Columns> unions;
+    for (const std::int64_t i : open_) {
+      const Columns both = set | p_.space.missing(i);
+      if (unions.empty() || unions.back() != both) unions.push_back(both);
+    }
+    std::sort(unions.begin(), unions.end());
+    unions.erase(std::unique(unions.begin(), unions.end()), unions.end());
+    bounds_.clear();
+    for (const Columns both : unions) bounds_.add(both);
     Tally place;
     std::vector<Columns> blank;
     std::vector<std::int64_t> support;
-    for (std::size_t r = 0; r < at_risk.size(); ++r) {
-      if (!open(static_cast<std::int32_t>(r), set)) continue;
-      const Columns both = set | p_.space.missing(at_risk[r]);
-      auto& at = place.at(p_.space.key(at_risk[r], both), -1);
+    for (const std::int64_t i : open_) {
+      const Columns both = set | p_.space.missing(i);
+      if (!bounds_.ask(i, both)) continue;
+      auto& at = place.at(p_.space.key(i, both), -1);
       if (at >= 0) continue;
       at = static_cast<std::int64_t>(blank.size());
       blank.push_back(both);
       support.push_back(0);
     }
     if (blank.empty()) return;
-    std::vector<Columns> unions(blank);
-    std::sort(unions.begin(), unions.end());
-    unions.erase(std::unique(unions.begin(), unions.end()), unions.end());
     std::vector<std::pair<std::int64_t, std::int64_t>> inside;  // (cell, row of the table)
     for (const Columns both : unions)
-      for (std::size_t i = 0; i < p_.space.size(); ++i) {
-        progress_.tick(0.0);
-        if (p_.space.missing(i) & ~both) continue;
+      bounds_.each_asked(both, [&](std::int64_t i) {
         const std::int64_t at = place.get(p_.space.key(i, both), -1);
-        if (at < 0) continue;
+        if (at < 0) return;
         support[at] += p_.counts[i];
-        inside.emplace_back(at, static_cast<std::int64_t>(i));
-      }
-    std::stable_sort(inside.begin(), inside.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        inside.emplace_back(at, i);
+      });
+    std::sort(inside.begin(), inside.end());
     for (std::size_t a = 0, b; a < inside.size(); a = b) {
       for (b = a; b < inside.size() && inside[b].first == inside[a].first; ++b) {}
       if (support[inside[a].first] >= p_.k) add_cell(blank[inside[a].first], set, &inside[a], &inside[b], unserved);
@@ -148,7 +163,8 @@ class Cells {
   }
 
   const Problem& p_;
-  Progress& progress_;
+  SupportBounds bounds_;
+  std::vector<std::int64_t> open_;            // rows of the table that a set is open to
   std::vector<std::vector<Columns>> served_;  // by row at risk: the sets that would make it safe
 };
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/bits.hpp"
 #include "core/kernels.hpp"
 #include "core/keys.hpp"
 #include "core/progress.hpp"
@@ -20,6 +21,54 @@ namespace shoal {
 namespace {
 
 using Patterns = std::map<Columns, std::vector<std::size_t>>;
+
+constexpr std::size_t kFew = 48;  // rows of a pattern that are compared with each row
+
+// Rows as bits: of each column the digits of its code, and ones where it has one. Two rows agree wherever both have a
+// value if no digit differs that both have.
+class BitRows {
+ public:
+  explicit BitRows(const KeySpace& space) {
+    std::vector<std::int32_t> top(space.columns(), 0);
+    for (std::size_t i = 0; i < space.size(); ++i)
+      for (std::size_t j = 0; j < top.size(); ++j) top[j] = std::max(top[j], space.code(i, j));
+    int filled = 64;
+    for (const std::int32_t most : top) {
+      const int digits = std::max(1, 64 - leading_zeros(static_cast<std::uint64_t>(most)));
+      if (filled + digits > 64) filled = 0, ++words_;
+      columns_.push_back({words_ - 1, filled, (std::uint64_t{1} << digits) - 1});
+      filled += digits;
+    }
+    digits_.assign(space.size() * words_, 0);
+    known_.assign(digits_.size(), 0);
+    for (std::size_t i = 0; i < space.size(); ++i)
+      for (std::size_t j = 0; j < columns_.size(); ++j) {
+        if (space.code(i, j) < 0) continue;
+        const auto& [word, shift, mask] = columns_[j];
+        digits_[i * words_ + word] |= static_cast<std::uint64_t>(space.code(i, j)) << shift;
+        known_[i * words_ + word] |= mask << shift;
+      }
+  }
+
+  bool compatible(std::size_t a, std::size_t b) const {
+    std::uint64_t differ = 0;
+    for (std::size_t w = 0; w < words_; ++w) {
+      const std::size_t x = a * words_ + w, y = b * words_ + w;
+      differ |= (digits_[x] ^ digits_[y]) & known_[x] & known_[y];
+    }
+    return differ == 0;
+  }
+
+ private:
+  struct Place {
+    std::size_t word;
+    int shift;
+    std::uint64_t mask;
+  };
+  std::size_t words_ = 0;
+  std::vector<Place> columns_;
+  std::vector<std::uint64_t> digits_, known_;
+};
 
 Patterns patterns_of(const KeySpace& space) {
   Patterns patterns;
@@ -44,6 +93,18 @@ void add_compatible(const KeySpace& space, const Patterns& patterns, Columns mis
   }
 }
 
+// The same, by comparison of each row with each of them.
+template <class Amount>
+void add_compared(const BitRows& bits, const std::vector<std::size_t>& rows, const Amount* amounts,
+                  std::vector<Amount>& out) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Amount sum = 0;
+    for (const std::size_t row : rows)
+      if (bits.compatible(i, row)) sum += amounts[row];
+    out[i] += sum;
+  }
+}
+
 // For each row the sum over the compatible rows; a row with missing cells that counts for no other gets `own` for itself.
 template <class Amount>
 auto compatible_sums(IntMatrix codes, const Amount* amounts, Amount own, bool missing_counts) {
@@ -53,8 +114,15 @@ auto compatible_sums(IntMatrix codes, const Amount* amounts, Amount own, bool mi
     nb::gil_scoped_release release;
     const KeySpace space(codes.data(), codes.shape(0), codes.shape(1));
     const Patterns patterns = patterns_of(space);
+    const BitRows bits(space);
     for (const auto& [miss, rows] : patterns) {
-      if (missing_counts || miss == 0) add_compatible(space, patterns, miss, rows, amounts, out, progress);
+      if (!missing_counts && miss != 0) continue;
+      progress.look(0);
+      if (rows.size() <= kFew) {
+        add_compared(bits, rows, amounts, out);
+      } else {
+        add_compatible(space, patterns, miss, rows, amounts, out, progress);
+      }
     }
     if (!missing_counts)
       for (std::size_t i = 0; i < space.size(); ++i) out[i] += space.missing(i) != 0 ? own : 0;
@@ -94,7 +162,7 @@ auto wildcard_weights(IntMatrix codes, Vector weights, bool missing_counts) {
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel wildcard_counts_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("wildcard_counts", &wildcard_counts, "codes"_a, "counts"_a, nb::kw_only(), "missing_counts"_a = true,
         kCounts);

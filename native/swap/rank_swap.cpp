@@ -76,7 +76,7 @@ Output<std::int64_t> next_partners(Pairing& pairing, std::int64_t count) {
 
 }  // namespace
 
-static const Kernel kernel([](nb::module_& m) {
+static const Kernel rank_swap_kernel([](nb::module_& m) {
   using namespace nb::literals;
   nb::class_<Pairing>(m, "RankPairs", "Pairs of the ranks 0 to n - 1 at random whose partners lie at most `window` apart, rank by "
                                       "rank (Moore 1996).")

@@ -336,7 +336,7 @@ auto grow_classes(Matrix x, Ints levels, IntMatrix orders, Ints y, std::size_t c
   return grown<ClassSide, std::int32_t>(x, levels, orders, y, classes, {min_leaf, complexity, features}, seed, listener);
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel grow_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("grow_numbers", &grow_numbers, "x"_a, "levels"_a, "orders"_a, "y"_a, "min_leaf"_a, "complexity"_a, "features"_a,
         "seed"_a, "progress"_a.none() = nb::none(),

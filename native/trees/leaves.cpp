@@ -29,7 +29,7 @@ auto leaves(Ints feature, Vector threshold, Bytes missing_left, Ints mask, Ints 
   return to_numpy(std::move(leaf_of));
 }
 
-const Kernel kernel([](nb::module_& m) {
+const Kernel leaves_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("tree_leaves", &leaves, "feature"_a, "threshold"_a, "missing_left"_a, "mask"_a, "left"_a, "right"_a, "leaf"_a,
         "masks"_a, "x"_a, "Shape (m,); the leaf of every case of a table (d, m) in a tree of these nodes.");

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.suppression import matching
-from shoal.kernels.suppression import wildcard_counts
+from shoal.kernels.suppression import wildcard_counts, wildcard_weights
 from shoal.mask._suppression.task import different_places, distinct_rows
 from shoal.vocabulary.errors import DataError
 
@@ -50,3 +50,31 @@ def test_every_place_is_drawn_equally_often(size):
     places = different_places(np.full(4000, size), wanted, rng)
     counts = np.bincount(places * 6 // size, minlength=6)  # 8000 places in six equal parts
     assert ((counts - 8000 / 6) ** 2 / (8000 / 6)).sum() < 20.5  # chi-squared with 5 degrees of freedom, 0.999
+
+
+def test_many_rows_that_miss_the_same_columns_are_counted_as_few_are():
+    """Up to 48 rows are compared one by one, more are tallied."""
+    g = np.random.default_rng(3)
+    rows = g.integers(0, 4, (420, 5))
+    rows[g.random(420) < 0.4, 1] = -1
+    rows[g.random(420) < 0.05, 3] = -1
+    table, ids, counts = distinct_rows(rows.astype(np.int32))
+    patterns = np.unique(table < 0, axis=0, return_counts=True)[1]
+    assert patterns.min() <= 48 < patterns.max()
+    for missing in ("wildcard", "nothing"):
+        assert wildcard_counts(table, counts, missing_counts=missing == "wildcard")[ids].tolist() == matching(
+            rows.tolist(), missing
+        )
+
+
+def test_weights_are_summed_as_counts_are():
+    g = np.random.default_rng(4)
+    rows = g.integers(0, 3, (150, 4))
+    rows[g.random(rows.shape) < 0.2] = -1
+    table, ids, counts = distinct_rows(rows.astype(np.int32))
+    for missing_counts in (True, False):
+        expected = wildcard_counts(table, counts, missing_counts=missing_counts)
+        if not missing_counts:
+            expected = expected - (table < 0).any(axis=1)  # weights of complete records alone
+        got = wildcard_weights(table, 0.5 * counts, missing_counts=missing_counts)
+        assert (2 * got).tolist() == expected.tolist()
