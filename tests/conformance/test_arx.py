@@ -59,8 +59,8 @@ def place(case):
 
 
 def spread(cases):
-    """One in so many of the cases to run, the others left to the night."""
-    return [case for number, case in enumerate(cases) if number % EVERY == 0]
+    """One in so many of the cases to run, the others, among them the first, which is the longest, left to the night."""
+    return cases[EVERY - 1 :: EVERY]
 
 
 there = lru_cache(16)(at_node)
