@@ -7,6 +7,7 @@ released cell must then be in no file, whether packed, compressed or binary. Eve
 of all columns, so that the marked cells themselves are gone and whatever is found has leaked by another way.
 """
 
+import json
 import struct
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from by_night import NIGHT
 from contract.test_marked_values import files as packed_files
 from contract.test_methods import ALL, columns_of, roles_for
 from shoal.plan import publication
@@ -130,6 +132,9 @@ def variants(entry: Entry) -> list[dict[str, Any]]:
 
 
 CASES = [(entry, parameters) for entry in ALL for parameters in variants(entry)]
+MEASURES = [case for case in CASES if case[0].kind in ("risk", "utility")]
+BY_ITSELF = CASES if NIGHT else [case for case in CASES if case not in MEASURES]
+"""By day measures are carried out many at once."""
 
 
 def plan_of(entry: Entry, parameters: dict[str, Any], ending: str) -> dict[str, Any]:
@@ -234,15 +239,25 @@ def name_of(case: tuple[Entry, dict[str, Any]]) -> str:
     return f"{case[0].kind}-{case[0].name}-{'-'.join(case[1])}"
 
 
-@pytest.mark.parametrize("number", range(len(CASES)), ids=[name_of(case) for case in CASES])
+@pytest.mark.parametrize("number", range(len(BY_ITSELF)), ids=[name_of(case) for case in BY_ITSELF])
 def test_no_mark_leaves_with_any_method(number: int, folder: Path, tmp_path: Path) -> None:
     """Any refusal fails it: every method is carried out, written and searched."""
-    entry, parameters = CASES[number]
+    entry, parameters = BY_ITSELF[number]
     release = written(plan_of(entry, parameters, FORMATS[number % len(FORMATS)]), folder, tmp_path / "out")
     leaked = {mark for _, mark in leaks(release)}
     assert leaked <= SHOWN_BY_CELLS.get((entry.name, *parameters), set())
     shown = cells_in_words(read_table(next(release.glob("data.*"))))
     assert all(mark in shown for mark in leaked)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_no_mark_leaves_with_any_measure(ending: str, folder: Path, tmp_path: Path) -> None:
+    together = MEASURES[FORMATS.index(ending) :: len(FORMATS)]
+    measures = [{entry.kind: entry.name, **parameters} for entry, parameters in together]
+    release = written({**plan_of(*together[0], ending), "measures": measures}, folder, tmp_path / "out")
+    assert not leaks(release)
+    evidence = json.loads((release / "evidence.json").read_text("utf-8"))
+    assert len(evidence["measures"]) >= len(measures)
 
 
 def cells_in_words(table: Table) -> str:

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from by_night import by_night
 from naive.generalise import alike, cheapest, class_loss, largest_alike_part, nested, walk
 from shoal.kernels import generalisation
 from shoal.kernels.arrays import ints
@@ -109,17 +110,20 @@ def test_records_that_no_class_can_take_are_suppressed():
     assert generalisation.walk(t, 2, nothing(4), suppressed=losing(t, 3.0), most=0).labels.tolist() == [0, 0, 0, -1]
 
 
-def test_a_lattice_of_ten_to_the_ninth_nodes_is_searched_within_bounds():
+def test_a_large_lattice_is_searched_within_bounds():
+    columns, limit = by_night(9, 13), 200
     g = np.random.default_rng(0)
-    paths = [nested([f"{i:02d}" for i in range(16)], [2, 4, 8])] * 13  # 5 levels each, 1.2 x 10^9 nodes
-    rows = [tuple(f"{v:02d}" for v in line) for line in g.integers(0, 16, (40, 13))]
+    paths = [nested([f"{i:02d}" for i in range(16)], [2, 4, 8])] * columns  # 5 levels each; of 13 10^9 nodes
+    rows = [tuple(f"{v:02d}" for v in line) for line in g.integers(0, 16, (40, columns))]
     t = table(rows, paths)
-    assert t.nodes == 5**13
+    assert t.nodes == 5**columns
     dropped = [np.ones_like(ladder.loss) for ladder in t.ladders]
-    best = generalisation.best_node(t, 2, nothing(40), dropped=dropped, most=0, most_nodes=200)
+    best = generalisation.best_node(t, 2, nothing(40), dropped=dropped, most=0, most_nodes=limit)
     assert best.levels and not best.finished and best.bound <= best.loss
-    walked = generalisation.walk(t, 2, nothing(40), suppressed=losing(t, 13.0), most=0, most_nodes=200)
-    assert 200 < walked.nodes <= 2 * 200 + 13 * 4 and all(len(group) >= 2 for group in classes_of(walked.labels))
+    walked = generalisation.walk(t, 2, nothing(40), suppressed=losing(t, float(columns)), most=0, most_nodes=limit)
+    assert limit < walked.nodes <= 2 * limit + columns * 4 and all(
+        len(group) >= 2 for group in classes_of(walked.labels)
+    )
 
 
 def likeness(ill, beta, enhanced=True):

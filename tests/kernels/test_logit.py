@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from by_night import by_night
 from shoal.kernels import logit
 from shoal.kernels.designs import Design, SparseDesign
 from shoal.kernels.logit import multinomial_logit, probabilities
@@ -116,7 +117,7 @@ def test_factors_are_the_matrix(kind):
     flat = dense.matrix @ v.T.ravel()
     np.testing.assert_allclose(factored.product(v).T.ravel(), flat, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(factored.solved(v, 1e-10), dense.solved(v), rtol=1e-6, atol=1e-9)
-    covariance = np.cov(np.array([factored.drawn(rng)[:, 0] for _ in range(3000)]).T)
+    covariance = np.cov(np.array([factored.drawn(rng)[:, 0] for _ in range(by_night(1000, 3000))]).T)
     expected = np.linalg.inv(dense.matrix)[: x.shape[1], : x.shape[1]]
     np.testing.assert_allclose(covariance, expected, atol=0.12 * np.abs(expected).max())
 

@@ -71,7 +71,7 @@ def test_standard_output_survives_four_threads_and_gets_nothing_from_the_solver(
         "import numpy as np\nfrom concurrent.futures import ThreadPoolExecutor\nfrom shoal.kernels.solver import milp\n"
         "def solve(seed):\n"
         "    rng = np.random.default_rng(seed)\n"
-        "    return milp(-rng.integers(9, 99, 40), rng.integers(9, 99, (3, 40)), 0, 600.0, high=1.0).cost\n"
+        "    return milp(-rng.integers(9, 99, 25), rng.integers(9, 99, (3, 25)), 0, 400.0, high=1.0).cost\n"
         "print('before')\n"
         "with ThreadPoolExecutor(4) as pool:\n    costs = list(pool.map(solve, [1, 2, 3, 4] * 3))\n"
         "print('after', costs == 3 * costs[:4], costs[:4] == [solve(s) for s in (1, 2, 3, 4)])\n"

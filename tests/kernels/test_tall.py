@@ -39,7 +39,7 @@ def test_principal_directions_are_orthonormal_even_of_nearly_collinear_columns(r
 SCRIPT = """
 import hashlib, numpy as np, shoal
 from shoal.table.records import Records
-x = np.random.default_rng(0).normal(size=(20_000, 5))
+x = np.random.default_rng(0).normal(size=(12_000, 5))
 r, c = Records.from_array(x), ["x0", "x1", "x2"]
 p = shoal.Whole().partition(r)
 for m in (shoal.IPSO(given=("x3",)), shoal.Normal(support=("range",)), shoal.Normal(exact=False),

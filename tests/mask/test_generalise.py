@@ -4,10 +4,11 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night, only_by_night
 from naive.generalise import (
     adult_like,
     best_local_loss,
@@ -210,6 +211,7 @@ def order_distance(values, table):
 
 
 @pytest.mark.parametrize("case", BESIDE_THE_TABLE, ids=lambda case: "-".join(map(str, case[0].values())))
+@settings(max_examples=by_night(16, 150))
 @given(drawn=st.lists(st.tuples(st.tuples(*map(st.sampled_from, ("abcdef", "uvwx", "pq"))), st.integers(1, 4)),
                       min_size=4, max_size=24), k=st.integers(1, 3))  # fmt: skip
 def test_what_may_be_dropped_never_costs_where_classes_are_like_the_table(drawn, k, case):
@@ -289,7 +291,13 @@ BOUNDS = [
 
 
 @pytest.mark.parametrize("recoding", ["full-domain", "local"])
-@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound["risk"])
+@pytest.mark.parametrize(
+    "bound",
+    [
+        pytest.param(bound, id=bound["risk"], marks=[only_by_night] * (bound["risk"] == "population-uniques"))
+        for bound in BOUNDS
+    ],
+)
 def test_bounds_on_measures_are_kept_by_the_search_and_cost_something(bound, recoding):
     """The population's uniques are estimated from what the search makes, weights at hand; k alone would leave all."""
     drawn = with_illness()
@@ -464,6 +472,7 @@ def test_entropy_counts_the_records_that_a_label_hides_among():
     assert change.details["loss"] == pytest.approx((1 / 2) / 3)
 
 
+@settings(max_examples=by_night(10, 150))
 @given(rows=rows, k=st.integers(2, 4), limits=st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0]), min_size=2))
 def test_what_may_be_dropped_never_costs_entropy(rows, k, limits):
     """A dropped record is charged alike by the search and by the report, so that the node found is the best."""

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from shoal.table.records import Records
 from shoal.table.robust_covariance import chi_squared_quantile, robust_ellipsoid
 from shoal.vocabulary.errors import DataError, ParameterError
@@ -42,7 +43,7 @@ def test_by_hand_in_one_column():
     assert new[-1, 0] == pytest.approx(np.sqrt(chi_squared_quantile(0.975, 1) * ellipsoid.covariance[0, 0]))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=by_night(6, 15), deadline=None)
 @given(seed=st.integers(0, 10**6), columns=st.integers(1, 4), tail=st.sampled_from([0.01, 0.1, 0.4]))
 def test_same_as_record_by_record(seed, columns, tail):
     rng = np.random.default_rng(seed)

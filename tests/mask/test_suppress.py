@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from naive.suppression import fewest_cells, matching
 from shoal.table.records import Records
 from shoal.table.variable import Variable
@@ -87,7 +88,7 @@ def test_optimum_equals_exhaustive_search(rows, k):
         assert facts["cells suppressed"] == fewest_cells(rows, k, missing)
 
 
-@settings(max_examples=15)
+@settings(max_examples=by_night(6, 15))
 @given(
     rows=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=10, max_size=40),
     k=st.integers(2, 4),
@@ -103,7 +104,7 @@ def test_refined_costs_no_less_than_the_optimum_and_no_more_than_greedy(rows, k,
 def test_refined_is_near_the_optimum() -> None:
     """No bound holds for each table (10 records may lose cells worth 12 where 9 would do), one for many does."""
     best = refined = 0.0
-    for number in range(30):
+    for number in range(by_night(8, 30)):
         rng = np.random.default_rng(number)
         rows = rng.integers(0, 4, (int(rng.integers(10, 26)), 3)).tolist()
         k = int(rng.integers(2, 5))
@@ -124,7 +125,7 @@ def test_k_is_reached_with_sacrifice_too(rows, k, seed):
     assert facts["cells suppressed"] <= max(k - 1, 0) * len(rows[0]) or k == 1
 
 
-@settings(max_examples=15)
+@settings(max_examples=by_night(6, 15))
 @given(
     rows=st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=8, max_size=30),
     k=st.integers(2, 3),
@@ -139,7 +140,7 @@ def test_classes_under_equal_cost_no_less_than_the_optimum(rows, k, seed):
 def test_classes_under_equal_cost_little_more_than_the_optimum() -> None:
     """No bound holds for each table (8 records may lose 9 cells where 3 would do), but one holds for many together."""
     best = blanked = 0
-    for number in range(30):
+    for number in range(by_night(8, 30)):
         rng = np.random.default_rng(number)
         rows = rng.integers(0, 3, (int(rng.integers(8, 31)), 3)).tolist()
         best += suppressed(rows, k=2, missing="equal", search="optimal")[1]["cells suppressed"]
@@ -204,6 +205,7 @@ def test_all_triples_reach_their_k_at_once(seed, missing, search):
         assert min(matching(codes.tolist(), missing)) >= 3
 
 
+@settings(max_examples=by_night(12, 150))
 @given(seed=st.integers(0, 99), missing=st.sampled_from(["wildcard", "equal"]))
 def test_subsets_each_reach_their_k(seed, missing):
     rows = np.random.default_rng(seed).integers(0, 4, (60, 4)).tolist()
@@ -260,6 +262,7 @@ def with_homes(rows, homes):
     return table.with_variables(home)
 
 
+@settings(max_examples=by_night(15, 150))
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=12),
     st.lists(st.integers(0, 1), min_size=24, max_size=24),

@@ -7,6 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from mask.test_suppress import cells, records
 from naive.people import cheapest, people, presence
 from naive.suppression import matching
@@ -41,7 +42,7 @@ def values(before, codes):
     return [[-1 if x < 0 else categories[j][x] for j, x in enumerate(row)] for row in codes]
 
 
-@settings(max_examples=60)
+@settings(max_examples=by_night(30, 60))
 @given(rows=rows_of, more=rows_of, k=st.integers(1, 6), dear=st.floats(0.5, 3))
 def test_each_record_loses_the_cheapest_cells_for_its_people(rows, more, k, dear):
     population = rows + more
@@ -81,7 +82,7 @@ def test_weights_cost_no_more_than_as_many_records_do():
     assert 0 < by_weight <= 1.1 * by_records
 
 
-@settings(max_examples=40)
+@settings(max_examples=by_night(16, 40))
 @given(rows=rows_of, more=rows_of, largest=st.floats(0.2, 1), least=st.sampled_from([0.0, 0.0, 0.05]))
 def test_nobody_is_too_surely_in_the_table(rows, more, largest, least):
     population = rows + more
@@ -100,7 +101,7 @@ def test_nobody_is_too_surely_in_the_table(rows, more, largest, least):
         assert codes == after
 
 
-@settings(max_examples=40)
+@settings(max_examples=by_night(10, 40))
 @given(rows=rows_of, average=st.floats(0.1, 1), missing=st.sampled_from(["wildcard", "equal"]))
 def test_the_average_risk_is_kept(rows, average, missing):
     assume(1 / len(rows) <= average)

@@ -3,14 +3,16 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from mask.swapped import households, run
 from shoal.vocabulary.errors import InputError
 
 
+@settings(max_examples=by_night(12, 150))
 @given(seed=st.integers(0, 99), share=st.sampled_from([0.0, 0.3]))
 def test_targeted_swapping_keeps_counts_and_moves_households_at_risk(seed, share):
     before = households(seed)

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from by_night import by_night
 from naive import tcloseness as twins
 from partition.test_t_close import tables
 from shoal.kernels.arrays import Partner
@@ -12,7 +13,7 @@ from shoal.partition._requirement.requirement import GroupRequirement
 from shoal.table.confidential_bins import confidential_bins
 
 
-@settings(max_examples=150)
+@settings(max_examples=by_night(40, 150))
 @given(records=tables(most=16), t=st.sampled_from([0.05, 0.1, 0.2, 0.3]), k=st.integers(1, 4))
 def test_algorithms_1_and_2_equal_their_twins(records, t, k):
     x = np.ascontiguousarray(records.matrix() + np.random.default_rng(1).normal(size=(len(records), 2)))  # no ties

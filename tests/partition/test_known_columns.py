@@ -3,10 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import DataError
@@ -33,6 +34,7 @@ def with_kinds(seed: int, n: int = 90, d: int = 3) -> np.ndarray:
     return x
 
 
+@settings(max_examples=by_night(12, 150))
 @given(st.integers(0, 300), st.sampled_from(METHODS))
 def test_it_is_each_kind_partitioned_by_itself(seed, method):
     x = with_kinds(seed)

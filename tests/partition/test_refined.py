@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from naive.refine import best_loss
 from shoal.kernels.partition import partition_loss
 from shoal.table.microdata import Microdata
@@ -15,7 +16,7 @@ def loss(part, x):
     return part.sse((x - x.mean(axis=0)) / np.where(x.std(axis=0, ddof=1) > 0, x.std(axis=0, ddof=1), 1))
 
 
-@settings(max_examples=20)
+@settings(max_examples=by_night(10, 20))
 @given(
     st.integers(2, 40),
     st.integers(1, 4),
@@ -77,7 +78,7 @@ def test_budgets():
 
 @pytest.mark.parametrize("finish", ["none", "windows", "columns"])
 def test_hardly_any_moves(finish):
-    x = np.random.default_rng(2).normal(size=(90, 4))
+    x = np.random.default_rng(2).normal(size=(30, 4))
     part = shoal.Refined(start="mdav", k=3, moves=1, finish=finish).partition(x, seed=1)
     assert part.k >= 3 and loss(part, x) <= loss(shoal.MDAV(k=3).partition(x), x)
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from shoal.partition.tcloseness_first import strata_needed, strata_of
 from shoal.table.microdata import Microdata
 from shoal.vocabulary.errors import Refused
@@ -13,7 +14,8 @@ from shoal.vocabulary.errors import Refused
 def test_groups_that_no_exchange_helps_are_merged_also_in_a_large_table():
     """Of 20 illnesses ten patients have too few for t = 0.2, whoever they are."""
     rng = np.random.default_rng(1)
-    x, ill = rng.normal(size=(6_000, 2)), rng.choice(list("abcdefghijklmnopqrst"), 6_000)
+    n = by_night(2_000, 6_000)
+    x, ill = rng.normal(size=(n, 2)), rng.choice(list("abcdefghijklmnopqrst"), n)
     part = shoal.TClosenessFirst(k=10, t=0.2).partition(x, confidential=ill)
     assert part.details["records exchanged"] > 0 and part.details["merges"] > 0
     assert part.k >= 10 and shoal.TCloseness(t=0.2).check(part.labels, confidential=ill).holds

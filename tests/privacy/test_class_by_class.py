@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from naive import privacy as naive
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.requirement import emd
@@ -55,7 +56,7 @@ def tables(cells: list[Any], most: int = 14) -> st.SearchStrategy[list[naive.Rec
 
 NUMBERS = tables([1.0, 2.0, 5.0, None])
 ILL = tables(["a", "a", "b", "d", None])
-many = settings(max_examples=60)
+many = settings(max_examples=by_night(20, 60))
 
 
 def pair_of(table: list[naive.Record], hierarchy: Any = None) -> TablePair:

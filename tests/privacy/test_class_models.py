@@ -137,7 +137,7 @@ def test_figures_equal_the_definitions(rows):
         assert model.check(frame).achieved == pytest.approx(expected[name], abs=1e-12), name
 
 
-@settings(max_examples=by_night(12, 60))
+@settings(max_examples=by_night(6, 60))
 @given(rows=tables)
 def test_index_order_and_kind_of_table_do_not_matter(rows):
     frame = frame_of(rows)

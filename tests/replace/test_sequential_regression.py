@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from shoal.table.microdata import Microdata
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -62,7 +63,7 @@ def test_parameters_are_drawn():
         draw: np.var(
             [
                 synthesise(Records.from_array(x), seed=s, draw_parameters=draw, support=()).records.raw().mean()
-                for s in range(400)
+                for s in range(by_night(200, 400))
             ]
         )
         for draw in (False, True)

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from shoal.replace.decimals import Decimals
 from shoal.replace.marginals import margin
 from shoal.replace.support import Support
@@ -58,7 +59,7 @@ def test_every_rule_asked_for_holds(seed, rules, exact, marginals):
             ).sum(axis=0).tolist()
 
 
-@settings(max_examples=40)
+@settings(max_examples=by_night(12, 40))
 @given(
     st.integers(0, 2**32),
     st.sampled_from([0.0, 1.5, 4.0, -3.0]),

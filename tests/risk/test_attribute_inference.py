@@ -60,10 +60,10 @@ def test_groups_are_left_out_whole(rng):
 @pytest.mark.slow
 def test_forest(rng):
     pytest.importorskip("sklearn")
-    few = records().take(np.arange(150))
+    few = records().take(np.arange(80))
     finding = AttributeInference(model="forest").measure(few, few)
     assert finding.value > 0.5
-    number = records(secret=rng.normal(size=N)).take(np.arange(150))
+    number = records(secret=rng.normal(size=N)).take(np.arange(80))
     continuous = AttributeInference(model="forest", tolerance=0.5).measure(number, number)
     assert continuous.value > 0.2
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from by_night import by_night
 from shoal.judges.base import Measure
 from shoal.judges.table_pair import TablePair
 from shoal.risk.attribute_inference import AttributeInference
@@ -23,7 +24,7 @@ from shoal.table.partition import Partition
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 
-DRAWS, COVERED = 200, 0.92
+DRAWS, COVERED = by_night(80, 200), 0.92
 N, ATTACKED = 160, 60
 AREAS, JOBS = 8, 20
 

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from by_night import by_night
+from shoal.judges.class_figures import ClassCounts
 from shoal.risk.population_uniques import (
     MODELS,
     Estimate,
@@ -109,7 +111,8 @@ def test_without_a_population_there_is_no_figure():
 @pytest.mark.slow
 def test_the_interval_covers_planted_populations():
     covered = 0
-    for draw in range(6):
+    draws = by_night(2, 6)
+    for draw in range(draws):
         rng = np.random.default_rng(draw)
         sizes = rng.poisson(rng.gamma(0.4, 1.5, 3_000)) if draw % 2 else 1 + rng.negative_binomial(0.5, 0.2, 700)
         people = np.repeat(np.arange(len(sizes)), sizes)
@@ -117,7 +120,7 @@ def test_the_interval_covers_planted_populations():
         records = table(people[rows].astype(str))
         interval = PopulationUniques(population=len(people)).measure(records, records).interval
         covered += interval.low <= (sizes == 1).sum() / sizes.sum() <= interval.high
-    assert covered == 6
+    assert covered == draws
 
 
 def test_the_interval_reaches_over_all_models_and_not_beyond_the_sample():
@@ -142,3 +145,12 @@ def test_a_flat_likelihood_says_nothing():
     assert Estimate(share=0.2, error=np.inf).ends(50) == (0.0, 1.0)
     low, high = Estimate(share=0.0, error=0.0).ends(50)
     assert (low, high) == (0.0, 3 / 50)
+
+
+def test_beyond_a_bound_no_further_model_is_fitted():
+    """What a search for a recoding asks of each; here the first model exceeds the lower bound, and none the other."""
+    counts = ClassCounts(sizes=np.repeat([1, 2, 3], [30, 10, 5]))
+    model = PopulationUniques(population=200)
+    early, late = (model.on_counts(counts, bound) for bound in (0.001, 0.999))
+    assert early.details["models that could not be fitted"] == sorted(set(MODELS) - {"Poisson-gamma"})
+    assert early.value > 0.001 and late.value == early.details["sample uniques"]

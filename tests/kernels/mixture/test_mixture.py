@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from by_night import only_by_night
 from naive import mixture as naive
 from shoal.kernels.mixture.mixture import (
     COVARIANCE_MODELS,
@@ -66,8 +67,14 @@ def test_same_as_the_naive_twin(seed, groups, d, model, floor):
     np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("floor", [0.0, 0.3])
-@pytest.mark.parametrize("model", ["EEI", "VVI", "EEE", "VVV"])
+@pytest.mark.parametrize(
+    ("model", "floor"),
+    [
+        pytest.param(model, floor, marks=[only_by_night] * (model not in by_day))
+        for floor, by_day in ((0.0, "EEI"), (0.3, "VVV"))
+        for model in ("EEI", "VVI", "EEE", "VVV")
+    ],
+)
 def test_extrapolated_steps_end_where_plain_ones_do(model, floor):
     # Three groups so near each other that plain EM is slow: it needs up to ten times as many steps.
     rng = np.random.default_rng(4)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from by_night import by_night
 from naive.refine import best_loss
 from shoal.kernels.partition import groups_below_price
 from shoal.kernels.partition.bounds import cheapest, groups_of, loss_of, neighbour_bound, relaxation
@@ -58,7 +59,7 @@ def test_a_list_that_is_cut_short_says_so():
     assert not groups_below_price(x, np.ones(30), 3, least=1e-9, limit=100).complete
 
 
-@settings(max_examples=25)
+@settings(max_examples=by_night(10, 25))
 @given(st.integers(4, 11), st.integers(2, 3), st.integers(0, 2**32), st.sampled_from(["normal", "grid", "constant"]))
 def test_bounds_lie_below_the_optimum_and_in_order(n, k, seed, kind):
     rng = np.random.default_rng(seed)

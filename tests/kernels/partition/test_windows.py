@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from by_night import by_night
 from shoal.kernels.partition import partition_loss, windows
 from shoal.kernels.partition.windows import better_in_windows
 
@@ -10,8 +11,8 @@ from shoal.kernels.partition.windows import better_in_windows
 @pytest.mark.parametrize("kind", ["normal", "grid"])
 def test_windows_find_what_no_single_move_does(kind, monkeypatch):
     """Fours of neighbours in the order of the first column, far from the best; some records are alike on the grid."""
-    monkeypatch.setattr(windows, "LEAST_RECORDS", 24)
-    monkeypatch.setattr(windows, "GROUPS", 6)
+    monkeypatch.setattr(windows, "LEAST_RECORDS", by_night(12, 24))
+    monkeypatch.setattr(windows, "GROUPS", by_night(3, 6))
     rng = np.random.default_rng(4)
     x = rng.normal(size=(40, 2)) if kind == "normal" else rng.integers(0, 6, (40, 2)) * 1.0
     start = np.minimum(np.argsort(np.argsort(x[:, 0], kind="stable"), kind="stable") // 4, 9)
