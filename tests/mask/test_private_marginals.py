@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import json
 import math
+import shutil
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
@@ -11,10 +12,12 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from scipy.stats import beta as beta_law
 
 import shoal
-from by_night import by_night
+from by_night import only_by_night
+from shoal.cli.main import cli
 from shoal.mask._marginals.account import rate_for, rho_of, variance_for
 from shoal.mask._marginals.domain import Domain
 from shoal.mask._marginals.junction_tree import JunctionTree, cells
@@ -455,9 +458,7 @@ def test_a_canary_is_seen_no_more_often_than_epsilon_allows_and_seen_where_less_
         search.fitted(mechanism, None)
         return sum(m.counts[(2,) * len(m.columns)] / m.variance for m in mechanism._counts["overheard"])
 
-    runs = by_night(130, 300)
-
-    def bound(epsilon):
+    def bound(epsilon, runs=300):
         canary, rho = np.vstack([table, [2, 2]]), rho_of(Fraction(epsilon), Decimal("0.001"))
         inside, outside = (
             np.array([evidence(codes, rho, 1000 * place + seed) for seed in range(runs)])
@@ -487,3 +488,32 @@ def test_missing_cells_may_be_a_category(tmp_path, monkeypatch):
     for place, table in (("a", frame), ("b", NEIGHBOURS["no cell missing"])):
         shoal.protect(table, {**plan(), "columns": CATEGORY}, tmp_path / place, seed=5)
     assert written(tmp_path / "a" / "release") == written(tmp_path / "b" / "release")
+
+
+@only_by_night
+def test_approvals_comparisons_and_audits_tell_no_more_than_the_public_folder(tmp_path, monkeypatch):
+    """With the mechanism's answers laid down, whatever is made of public folders is the same for two tables."""
+    monkeypatch.setattr(shoal.PrivateMarginals, "mechanism", lambda self, codes, shape, stream: Scripted(shape))
+    monkeypatch.setattr("shoal.release.review._now", lambda: "2026-11-28T00:00:00+00:00")
+    required = plan(requirements=[{"privacy": "differential", "epsilon": 1, "delta": 1e-6}])
+    pages, audits = [], []
+    shoal.protect(people(80, 3), required, tmp_path / "other", seed=6)
+    shutil.rmtree(tmp_path / "other" / "private")
+    for place, frame in (("a", people(100)), ("b", people(140, 4))):
+        (tmp_path / place).mkdir()
+        folder = tmp_path / place / "release-1"
+        shoal.protect(frame, required, folder, seed=5)
+        review, by = tmp_path / place / "review.json", ["--by", "Bo"]
+        for command in (
+            ["make", folder, "--by", "Ada", "--out", review],
+            ["comment", review, "Why?", *by],
+            ["approve", review, *by],
+            ["record", folder, review],
+        ):
+            assert CliRunner().invoke(cli, ["review", *map(str, command)]).exit_code == 0
+        audits.append([str(verdict) for verdict in shoal.audit(folder / "release" / "data.csv", required).verdicts])
+        shutil.rmtree(folder / "private")
+        pages.append(shoal.compare(folder, tmp_path / "other").page().replace(str(tmp_path / place), ""))
+    assert written(tmp_path / "a" / "release-1" / "release") == written(tmp_path / "b" / "release-1" / "release")
+    assert audits[0] == audits[1]
+    assert pages[0] == pages[1]

@@ -231,3 +231,21 @@ def test_the_group_as_a_predictor_of_one_model() -> None:
         assert after["y"].values[mine].mean() == pytest.approx(10 * group, abs=0.5)
     whole_table = drawn(table, shoal.Cart(), whole(table))
     assert abs(whole_table["y"].values[labels == 0].mean() - 15) < 2
+
+
+def test_leaves_hold_records_of_different_persons() -> None:
+    """One person has sixty records at an x of 100 or more, and an illness of his own; no leaf is his alone."""
+    rng = np.random.default_rng(2)
+    x = np.concatenate([rng.uniform(0, 50, 400), rng.uniform(100, 101, 60)])
+    frame = pl.DataFrame({"x": x, "ill": ["a", "b"] * 200 + ["his"] * 60, "who": [*(np.arange(400) // 4), *[900] * 60]})
+    shares = {}
+    for method in (shoal.Cart(exclude=False, smooth=False), shoal.Forest(exclude=False, smooth=False, trees=5)):
+        for role in ("other", "person"):
+            before = records(frame, who=role)
+            after = method.apply(before, ("x", "ill"), whole(before), np.random.default_rng(1)).records
+            his = np.array(after["ill"].categories)[after["ill"].values] == "his"
+            shares[role] = his[after["x"].values > 60].mean()
+        assert shares["other"] > 0.9
+        assert shares["person"] < 0.6
+    largest = {role: drawn(records(frame, who=role))["x"].values.max() for role in ("other", "person")}
+    assert largest["person"] < 60 < largest["other"]

@@ -20,7 +20,8 @@ class Cart(TreeSynthesiser):
     Parameters
     ----------
     min_leaf
-        Fewest original records of a leaf: the donors that a value is drawn from.
+        Fewest original records of a leaf: the donors that a value is drawn from. In a table with a person column a leaf
+        holds records of so many different persons.
     complexity
         Share of the root's impurity by which a split must lower it.
 

@@ -97,17 +97,17 @@ class Chain:
 
 
 def synthesised(
-    parts: list[Part], given: list[Part], at: Longs, rules: Rules, rng: Generator
+    parts: list[Part], given: list[Part], at: Longs, rules: Rules, rng: Generator, units: Longs | None = None
 ) -> tuple[list[Floats], int, Chain]:
     """New values of the records `at` for each part in turn, how many draws had to break a rule, and the models.
 
-    `parts`, `given`: what is drawn, in this order, and what is kept and predicts.
+    `parts`, `given`: what is drawn, in this order, and what is kept and predicts; `units`: as for `Model.of`.
     """
     before, models, broken = list(given), [], 0
     new = [part.values[at] for part in given]
     for part in parts:
         x = np.vstack(new) if new else np.empty((0, len(at)))
-        models.append(Model.of(part, before, at, rules, rng))
+        models.append(Model.of(part, before, at, rules, rng, units))
         drawn, count = models[-1].drawn(x, rng)
         broken += count
         before.append(part)

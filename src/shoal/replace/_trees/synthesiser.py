@@ -94,7 +94,7 @@ class TreeSynthesiser(Replacement):
         if self.groups == "predictor" and partition.n_groups > 1:
             given.append(Part(values=partition.labels.astype(np.float64), levels=partition.n_groups))
         members = list(partition.members()) if self.groups == "own" else [np.arange(len(records))]
-        new, broken, chains = self._draw(drawn, given, members, rng, progress)
+        new, broken, chains = self._draw(drawn, given, members, records.unit_numbers("person"), rng, progress)
         facts: dict[str, Fact] = {
             "groups with trees of their own": Count(n=len(members), unit="groups"),
             "values that never occur together in the original": Count(n=broken, unit="cells"),
@@ -110,14 +110,23 @@ class TreeSynthesiser(Replacement):
         return Column.of(records[name], as_numbers=name in self.numbers)
 
     def _draw(
-        self, columns: list[Column], given: list[Part], members: Sequence[Longs], rng: Generator, progress: Progress
+        self,
+        columns: list[Column],
+        given: list[Part],
+        members: Sequence[Longs],
+        persons: Longs | None,
+        rng: Generator,
+        progress: Progress,
     ) -> tuple[list[Floats], int, list[Chain]]:
-        """New values of all columns' parts, how many break a rule, and the models by group."""
+        """New values of all columns' parts, how many break a rule, and the models by group.
+
+        `persons`: shape (n,), whose each record is; leaves, heaps and extremes then count persons.
+        """
         rules = Rules(growing=self.growing, smooth=self.smooth, exclude=self.exclude)
         parts = [part for column in columns for part in column.parts]
         new, broken, chains = [part.values.copy() for part in parts], 0, []
         for at in tracked(members, progress):
-            values, count, chain = synthesised(parts, given, at, rules, rng)
+            values, count, chain = synthesised(parts, given, at, rules, rng, persons)
             broken += count
             if self.no_exact_matches:
                 chains.append(chain)
