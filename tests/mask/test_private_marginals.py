@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from scipy.stats import beta as beta_law
 
 import shoal
-from by_night import only_by_night
+from by_night import by_night, only_by_night
 from shoal.cli.main import cli
 from shoal.mask._marginals.account import rate_for, rho_of, variance_for
 from shoal.mask._marginals.domain import Domain
@@ -458,7 +458,9 @@ def test_a_canary_is_seen_no_more_often_than_epsilon_allows_and_seen_where_less_
         search.fitted(mechanism, None)
         return sum(m.counts[(2,) * len(m.columns)] / m.variance for m in mechanism._counts["overheard"])
 
-    def bound(epsilon, runs=300):
+    runs = by_night(130, 300)
+
+    def bound(epsilon):
         canary, rho = np.vstack([table, [2, 2]]), rho_of(Fraction(epsilon), Decimal("0.001"))
         inside, outside = (
             np.array([evidence(codes, rho, 1000 * place + seed) for seed in range(runs)])
