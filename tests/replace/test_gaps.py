@@ -81,10 +81,11 @@ def test_the_expected_moments_are_exact_in_every_group(seed, share, groups):
 
 @pytest.mark.parametrize("seed", range(by_night(1, 2)))
 def test_the_em_algorithm_finds_the_same_moments_in_every_group(seed):
-    x, _, labels = with_gaps(seed, n=60, share=0.3, groups=2)
+    n = by_night(60, 160)
+    x, _, labels = with_gaps(seed, n=n, share=0.3, groups=2)
     new, _ = synthesised(EXACT[seed % 3], x, labels, seed=1)
     for g in range(2):
-        assert_moments_kept(x[labels == g], new[labels == g], np.zeros((30, 0)))
+        assert_moments_kept(x[labels == g], new[labels == g], np.zeros((n // 2, 0)))
 
 
 @pytest.mark.slow
