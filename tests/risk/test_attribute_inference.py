@@ -156,3 +156,24 @@ def test_the_interval_of_two_samples_covers_their_difference():
         interval = _independent(rng.random(80) < 0.6, rng.random(60) < 0.45).interval
         covered += interval.low <= 0.15 <= interval.high
     assert covered / 400 > 0.93
+
+
+def test_any_columns_are_reconstructed_from_any_others():
+    """A copy gives a hidden column back from two that are known, beyond what strangers show."""
+    rng = np.random.default_rng(4)
+    roles = dict.fromkeys("abc", "quasi-identifier") | {"d": "confidential"}
+
+    def people(n):
+        cells = {name: rng.integers(0, 60, n).astype(str) for name in "abcd"}
+        return Microdata.of(pd.DataFrame(cells), roles).records
+
+    original, strangers = people(150), people(150)
+    attack = AttributeInference(known=("a", "d"), columns=("c",), holdout=strangers)
+    finding = attack.measure(original, original)
+    assert finding.value > 0.8
+    assert set(finding.by_column.private()) == {"c"}
+    assert finding.details["mean difference of the columns"] == pytest.approx(finding.value)
+    both = AttributeInference(known=("a", "b"), holdout=strangers, columns=("c", "d")).measure(original, original)
+    single = [both.by_column.private()[name]["difference"] for name in "cd"]
+    assert both.details["mean difference of the columns"] == pytest.approx(np.mean(single))
+    assert AttributeInference(known=("d",), holdout=strangers).measure(original, original).value is None
