@@ -10,7 +10,7 @@ const matches = (text, words) => words.every((word) => text.toLowerCase().includ
 // All there is to do, as a text and what it does.
 function entries({ state, facts, methods, screens, open, run }) {
   const idle = state.job === null;
-  const list = screens.map(([name, title]) => [`Go to ${title}`, () => open(name)]);
+  const list = screens.map(([name, title]) => [`Go to ${title}`, () => toScreen(name, open)]);
   list.push(['Run the plan', () => idle && run()]);
   if (state.undo !== null) list.push([`Undo: ${state.undo}`, () => act('undo')]);
   if (state.redo !== null) list.push([`Redo: ${state.redo}`, () => act('redo')]);
@@ -22,6 +22,12 @@ function entries({ state, facts, methods, screens, open, run }) {
     for (const role of methods?.roles ?? []) list.push([`${called}: role ${role}`, () => putAll([change(state.tree, name, 'role', role)], `${name}: role ${role}`)]);
   }
   return list;
+}
+
+// A screen, with the focus at its beginning: what stands above it was passed already.
+function toScreen(name, open) {
+  open(name);
+  document.querySelector('#screen')?.focus({ preventScroll: true });
 }
 
 function toPlan() {
