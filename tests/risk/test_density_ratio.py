@@ -13,7 +13,6 @@ from shoal.judges.density import APART, BACKGROUND, Places
 from shoal.judges.membership_curve import MembershipCurve, best_attack
 
 ROLES = {"age": "quasi-identifier", "ill": "confidential", "pay": "confidential"}
-RNG = np.random.default_rng(7)
 
 
 def people(n: int, seed: int) -> pl.DataFrame:
@@ -33,6 +32,7 @@ def records(frame: pl.DataFrame) -> shoal.Records:
 
 
 def test_densities_are_those_of_a_slow_twin() -> None:
+    rng = np.random.default_rng(7)
     first, second = people(9, 1), people(7, 2)
     gaps = second.with_columns(pl.when(pl.int_range(7) < 2).then(None).otherwise("pay").alias("pay"))
     gaps = gaps.with_columns(pl.when(pl.int_range(7) == 1).then(None).otherwise("ill").alias("ill"))
@@ -57,15 +57,16 @@ def test_densities_are_those_of_a_slow_twin() -> None:
         for place, y in enumerate(asked):
             sums = BACKGROUND + sum(math.exp(-square(y, x) / (2 * w * w)) for x in points)
             assert mine[number, place] == pytest.approx(math.log(sums / len(points)))
-    assert places.widths(places.cells[0], RNG) == pytest.approx(
+    assert places.widths(places.cells[0], rng) == pytest.approx(
         [math.sqrt(np.mean([square(y, x) for y in asked[:9] for x in asked[:9]])) / 2**i for i in range(7)]
     )
 
 
 def test_true_positives_by_hand() -> None:
     """Of ten others two are above 7.5, of four members three."""
+    rng = np.random.default_rng(7)
     curve = MembershipCurve.of(
-        np.array([9.0, 8, 7.8, 1]), np.array([9.5, 8.5, 7.5, 1.5, 1.4, 1.3, 1.2, 1.1, 0, 0]), RNG
+        np.array([9.0, 8, 7.8, 1]), np.array([9.5, 8.5, 7.5, 1.5, 1.4, 1.3, 1.2, 1.1, 0, 0]), rng
     )
     assert curve.true_positives(0.2)[0] == pytest.approx(0.75)
     assert curve.true_positives(0.1)[0] == pytest.approx(0.25)
@@ -92,14 +93,15 @@ def test_the_interval_of_true_positives_covers() -> None:
 
 def test_an_attack_is_chosen_by_others_than_it_is_judged_by() -> None:
     """The best of thirty attacks that know nothing is no better than guessing."""
+    rng = np.random.default_rng(7)
     areas = []
     for _ in range(10):
-        noise = RNG.normal(size=(2, 30, 60))
-        areas.append(best_attack(noise[0], noise[1], RNG)[1].figure(None)[0])
+        noise = rng.normal(size=(2, 30, 60))
+        areas.append(best_attack(noise[0], noise[1], rng)[1].figure(None)[0])
     assert abs(np.mean(areas) - 0.5) < 0.06
-    scores = RNG.normal(size=(2, 3, 200))
+    scores = rng.normal(size=(2, 3, 200))
     scores[0, 1] += 2
-    assert best_attack(scores[0], scores[1], RNG)[0] == 1
+    assert best_attack(scores[0], scores[1], rng)[0] == 1
 
 
 @pytest.mark.parametrize("rate", [None, 0.1])
