@@ -106,7 +106,7 @@ def average_risk(table: Sequence[Record], knowing: Knowing) -> Fraction:
     """Mean over the persons of the mean, over what may be known, of 1 over the candidates."""
     persons, risks = persons_of(table), []
     for records in persons.values():
-        if knowing == "one record":
+        if knowing in ("one record", 1):
             known = [Counter([record["q"]]) for record in records]
         else:
             sizes = range(1, knowing + 1) if isinstance(knowing, int) else [knowing]
