@@ -66,3 +66,13 @@ def test_what_cannot_be_prepared_is_refused_in_words(wrong: dict[str, object], m
 def test_a_preparation_is_told_in_words() -> None:
     assert in_words({"where": "age < 18", "columns": ["sex"]}) == "'sex' set to missing in records where age < 18."
     assert in_words({"sample": 3}) == "Worked on: 3 records drawn at random."
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"rows": 5}, {"sample": "3"}, {"sample": 2, "seed": "x"}, {"sample": 2, "seed": -1}, {"rows": [1], "columns": 5}],
+)
+def test_preparations_of_other_types_are_refused_in_a_sentence(wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        in_words(wrong) and prepared(TABLE, [wrong])
+    assert prepared(TABLE, [{"rows": [1], "columns": ["age", "age"]}]).frame["age"][0] is None

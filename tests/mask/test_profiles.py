@@ -319,3 +319,29 @@ def test_the_bound_stands_beside_what_is_kept() -> None:
         kept, most = (facts[label].value for label in labels)
         assert least <= kept <= most
         assert (most == 1.0) == (k == 2)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_persons_of_households_that_are_alike_are_alike(seed: int) -> None:
+    """A release that tells whose each row is must leave two homes with as many persons who have the same rows."""
+    rng = np.random.default_rng(seed)
+    persons = np.repeat(np.arange(24), rng.integers(1, 4, 24))
+    homes = rng.integers(0, 9, 24)[persons]
+    table = pl.DataFrame({"p": persons, "home": homes, "ward": rng.choice(["x", "y", "z"], len(persons))})
+    roles = {"p": "person", "home": "household", "ward": {**CODE}}
+    two = {"privacy": "k-anonymity", "k": 2, "unit": "household", "knowing": "all records"}
+    plan = {"columns": roles, "steps": [{"mask": "profiles", "k": 2, "unit": "household"}], "requirements": [two]}
+    released = pl.DataFrame(shoal.protect(table, plan, seed=1).to_frame())
+    assert min(nested(released).values()) >= 2
+    swapped = released.with_columns(p=pl.int_range(pl.len()))  # each row is another person's: alike by rows still
+    joined = swapped.with_columns(p=pl.when(pl.col("home") == 1).then(0).otherwise("p"))
+    assert min(nested(joined).values()) == 1
+    assert not shoal.audit(joined, plan).holds
+
+
+def nested(table: pl.DataFrame) -> Counter[tuple[str, ...]]:
+    """Homes by the rows of each of their persons."""
+    own: dict[int, dict[int, list[str]]] = {}
+    for person, home, ward in table.select("p", "home", "ward").rows():
+        own.setdefault(home, {}).setdefault(person, []).append(str(ward))
+    return Counter(tuple(sorted("".join(sorted(rows)) for rows in of.values())) for of in own.values())

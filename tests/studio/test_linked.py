@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from shoal.studio.ledgers import _of_address
 from shoal.studio.linked import counted, facts_and_draft, for_open_tables, relinked
 from shoal.studio.plans import put, reading
 from shoal.table.files.table import Table
@@ -91,3 +92,16 @@ def test_a_mistake_in_a_table_has_its_place_and_line() -> None:
     assert [mistake.place for mistake in wrong.mistakes] == [("tables", "visits", "columns", "ward", "role")]
     assert wrong.mistakes[0].line is not None
     assert "ward:" in text.splitlines()[wrong.mistakes[0].line - 1]
+
+
+@pytest.mark.parametrize("written", ["visits: 5", "visits: {columns: 3}", "visits: [a]"])
+def test_links_of_a_plan_that_cannot_be_read_are_refused(written: str) -> None:
+    tree = reading(f"tables:\n  people: {{key: person}}\n  {written}\n", Path()).tree
+    with pytest.raises(InputError, match="describes no such table"):
+        relinked(tree, opened()[0], "people", {"key": "person", "parent": None, "link": None})
+
+
+def test_an_address_that_no_file_can_have_is_no_ledger(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="address cannot be used"):
+        _of_address("a" * 5000, tmp_path)
+    assert _of_address("registry.ledger", tmp_path) == ("", "registry.ledger")

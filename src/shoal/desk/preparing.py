@@ -31,7 +31,8 @@ NEVER = "chosen records"
 CONSEQUENCE = f" -> `{NEVER}` == 1"
 """A consequence that no record meets, for the column is 0 throughout."""
 
-OTHERS = ("seed", "key", "columns")
+TYPES = {"where": str, "rows": list, "sample": int, "file": str, "seed": int, "key": str, "columns": list}
+"""What a preparation may say, by type."""
 
 
 def prepared(table: Table, preparations: Sequence[Mapping[str, Any]]) -> Table:
@@ -76,9 +77,12 @@ def in_words(preparation: Mapping[str, Any]) -> str:
 
 
 def _way(preparation: Mapping[str, Any]) -> str:
-    named = [way for way in WAYS if preparation.get(way) is not None]
-    if len(named) != 1 or preparation.keys() - {*WAYS, *OTHERS}:
+    given = {name: value for name, value in preparation.items() if value is not None}
+    named = [way for way in WAYS if way in given]
+    if len(named) != 1 or given.keys() - TYPES.keys():
         raise ParameterError(f"A preparation chooses records in one way: {', '.join(WAYS)}. Give exactly one.")
+    if wrong := [name for name, value in given.items() if not isinstance(value, TYPES[name])]:
+        raise ParameterError(f"A preparation's {quoted(wrong)} cannot be read. Write it as the documentation does.")
     return named[0]
 
 
@@ -94,10 +98,10 @@ def _chosen(table: Table, preparation: Mapping[str, Any]) -> Bools:
             raise ParameterError(f"Rows are numbers from 1 to {n:,}. Write them with commas between them.")
         return np.isin(np.arange(1, n + 1), rows)
     if way == "sample":
-        most = preparation["sample"]
-        if not isinstance(most, int) or most < 1:
-            raise ParameterError("A sample has a number of records, of at least 1.")
-        return np.isin(np.arange(n), drawn_rows(keyed_generator(int(preparation.get("seed") or 0)), n, most))
+        most, seed = preparation["sample"], preparation.get("seed") or 0
+        if most < 1 or seed < 0:
+            raise ParameterError("A sample has a number of records, of at least 1, and a seed, of at least 0.")
+        return np.isin(np.arange(n), drawn_rows(keyed_generator(seed), n, most))
     other = read_table(Path(str(preparation["file"])).expanduser()).frame
     key = str(preparation.get("key"))
     for cells in (frame, other):
@@ -127,4 +131,6 @@ def _blanked(frame: pl.DataFrame, columns: Sequence[str], chosen: Bools) -> pl.D
     if not columns:
         raise ParameterError("Name the columns whose cells become missing.")
     kept = pl.Series(~chosen)
-    return frame.with_columns(pl.when(kept).then(pl.col(name)).otherwise(None).alias(name) for name in columns)
+    return frame.with_columns(
+        pl.when(kept).then(pl.col(name)).otherwise(None).alias(name) for name in dict.fromkeys(columns)
+    )

@@ -178,6 +178,15 @@ def profiles(tokens: Longs, units: Longs) -> Longs:
     return numbers
 
 
+def tokens_of_members(tokens: Longs, units: Longs, members: Longs) -> Longs:
+    """Shape (n,); tokens that also differ by all tokens of a member of its unit, as of a person of a household.
+
+    `members`, shape (n,): number of the member whose each record is.
+    """
+    inner = classes([units, members], len(tokens))[0]
+    return classes([tokens, profiles(tokens, inner)[inner]], len(tokens))[0]
+
+
 def ordered_tokens(tokens: Longs, units: Longs, order: Longs) -> Longs:
     """Shape (n,); tokens that also differ by the place of the record among those of its person.
 

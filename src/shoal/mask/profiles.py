@@ -32,8 +32,8 @@ from shoal.vocabulary.prelude import (
     plural,
 )
 
-PERSONS, RECORDS, HOUSEHOLDS = "persons", "records", " households"
-"""Names of the tables that a table with a person column is taken for, and of one that no plan can name."""
+PERSONS, MEMBERS, RECORDS, HOUSEHOLDS = "persons", "members", "records", " households"
+"""Names of the tables that a table with units is taken for, and of one that no plan can name."""
 
 
 @method("profiles", title="Common profiles of persons", source="shoal", example={"k": 3})
@@ -92,14 +92,23 @@ class Profiles(Mask):
             )
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
-        persons = _numbers_of(records, self.unit)
-        present, first, above = np.unique(persons, return_index=True, return_inverse=True)
-        strata = [records[name].take(first) for name in records.names("stratum")]
-        tables = {PERSONS: Records(variables=tuple(strata), rows=np.arange(len(present))), RECORDS: records}
-        keys = {PERSONS: Key(key="person"), RECORDS: Key(parent=PERSONS, link="person")}
-        links = Links(keys=keys, sizes={name: len(table) for name, table in tables.items()}, above={RECORDS: above})
-        persons_alone = replace(self, unit="person")  # units are at the root already
-        return persons_alone.over_tables(tables, links, {PERSONS: (), RECORDS: tuple(columns)}, rng, progress)[RECORDS]
+        units = _numbers_of(records, self.unit)
+        present, first, above = np.unique(units, return_index=True, return_inverse=True)
+        strata = tuple(records[name].take(first) for name in records.names("stratum"))
+        tables, upper = {PERSONS: Records(variables=strata, rows=np.arange(len(present)))}, {RECORDS: above}
+        keys = {PERSONS: Key(key="person")}
+        if self.unit == "household" and records.unit_numbers("person") is not None:  # their persons are alike, too
+            pairs = np.column_stack([above, _numbers_of(records, "person")])
+            homes, upper[RECORDS] = np.unique(pairs, axis=0, return_inverse=True)
+            upper[MEMBERS] = homes[:, 0]
+            keys[MEMBERS] = Key(key="member", parent=PERSONS, link="person")
+            tables[MEMBERS] = Records(variables=(), rows=np.arange(len(homes)))
+        lowest = [*keys][-1]
+        keys[RECORDS], tables[RECORDS] = Key(parent=lowest, link=keys[lowest].key), records
+        links = Links(keys=keys, sizes={name: len(table) for name, table in tables.items()}, above=upper)
+        columns_of = {name: tuple(columns) if name == RECORDS else () for name in keys}
+        units_alone = replace(self, unit="person")  # units are at the root already
+        return units_alone.over_tables(tables, links, columns_of, rng, progress)[RECORDS]
 
     def over_tables(
         self,

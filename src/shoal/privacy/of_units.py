@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from shoal.judges.known import Knowing, PersonsInMemory, known, ordered_tokens
+from shoal.judges.known import Knowing, PersonsInMemory, known, ordered_tokens, tokens_of_members
 from shoal.judges.prelude import TablePair, Verdict
 from shoal.judges.units import telling_column
 from shoal.kernels.arrays import Longs
@@ -36,7 +36,8 @@ class UnitModel(ClassModel):
     knowing
         Knowledge of an intruder about a unit: `one record`; `all records`, so that units are alike if they have as many
         records of each class; or a number m, for any m records. By default all records of a person if the released
-        table tells which records are one person's, else one.
+        table tells which records are one person's, else one. Of a household it is known as well whose each record is,
+        if the persons' column is released.
     order
         Column by which an intruder who knows all records knows their order, too.
     """
@@ -155,6 +156,9 @@ class UnitModel(ClassModel):
         tokens = pair.released.classes(names).ids
         if self.order is not None:
             tokens = ordered_tokens(tokens, units, self._places(pair, self.order))
+        persons = pair.units_by("person")
+        if self.knows_households and persons is not None and pair.column_of("person") is not None:
+            tokens = tokens_of_members(tokens, units, persons)
         unit = str(self.unit) if self.unit in UNITS else "value"
         return PersonsInMemory(pair=pair, known=known(tokens, units, knowing), knowing=knowing, unit=unit)
 

@@ -75,12 +75,16 @@ class Ledgers(Opening):
 def _of_address(address: str, folder: Path) -> tuple[str, str | None]:
     """The folder of an earlier release, or the file of a ledger.
 
-    Raises FileError if the folder has no ledger.
+    Raises FileError if the folder has no ledger, or no file can have the address.
     """
     path = folder / Path(address).expanduser()
     if not address:
         return "", None
-    if not path.is_dir():
+    try:
+        there = path.is_dir()
+    except OSError as error:
+        raise FileError(f"The ledger's address cannot be used ({error.strerror}). Name another file.") from None
+    if not there:
         return "", address
     release = path.parent if path.name == IN_PRIVATE.parent.name else path
     if not (release / IN_PRIVATE).exists():

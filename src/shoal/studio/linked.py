@@ -114,7 +114,9 @@ def relinked(tree: Mapping[str, Any], facts: Mapping[str, Any], name: str, own: 
     Raises InputError if a column or the table is not there.
     """
     before = tree.get("tables")
-    if not isinstance(before, Mapping) or not isinstance(before.get(name), Mapping) or name not in facts["tables"]:
+    described = before.values() if isinstance(before, Mapping) else [None]
+    readable = all(isinstance(of, Mapping) and isinstance(of.get("columns") or {}, Mapping) for of in described)
+    if not isinstance(before, Mapping) or not readable or name not in before or name not in facts["tables"]:
         raise InputError("The plan's text describes no such table; undo, and look at its text.")
     columns = [column["name"] for column in facts["tables"][name]["columns"]]
     if any(own.get(word) not in (None, *columns) for word in ("key", "link")):
@@ -122,8 +124,8 @@ def relinked(tree: Mapping[str, Any], facts: Mapping[str, Any], name: str, own: 
     changed = [word for word in ("key", "parent", "link") if before[name].get(word) != own.get(word)]
     changes: list[tuple[Place, Any]] = [(("tables", name, word), own.get(word)) for word in changed]
     tables = {**before, name: {**before[name], **own}}
-    for table, described in tables.items():
-        keys, given = _key_columns(tables, table), described.get("columns") or {}
+    for table, of in tables.items():
+        keys, given = _key_columns(tables, table), of.get("columns") or {}
         guessed = {column["name"]: column for column in facts["tables"].get(table, {"columns": []})["columns"]}
         changes += [(("tables", table, "columns", column), None) for column in given if column in keys]
         for column in guessed.keys() - given.keys() - keys:

@@ -32,6 +32,8 @@ class Opening(Working):
 
     async def do_open(self, path: str | list[str], how: Mapping[str, Any] | None = None) -> None:
         """Open a file, or several linked tables: those of a folder, or files that are named."""
+        if path == []:
+            raise InputError("No file is named. Name one, or several linked tables.")
         if isinstance(path, str) and Path(path).suffix.lower() == ".json":  # no format of tables
             read = await asyncio.to_thread(Review.read, Path(path).expanduser())
             self.session = self.session.reviewed(read)

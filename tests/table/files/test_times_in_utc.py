@@ -141,3 +141,19 @@ def test_local_times_are_read_alike_in_parts(tmp_path: Path) -> None:
     wrong.write_csv(tmp_path / "parts/0.csv")
     wrong.write_csv(tmp_path / "parts/1.csv")
     assert read_table(tmp_path / "parts").frame["at"].dtype == pl.String, "no such day"
+
+
+CHUNK_READ = """
+import sys, pathlib
+from shoal.table.parts.row_ranges import Chunk, Rows
+rows = Rows(path=pathlib.Path(sys.argv[1]), options="hive_partitioning = false", cells="moment", low=0, high=2)
+print(Chunk(number=0, rows=(rows,)).records["moment"].dtype.time_zone)
+"""
+
+
+def test_rows_of_a_file_have_no_hours_of_the_machine_that_reads_them(tmp_path: Path) -> None:
+    """Cursors of a session have its zone, and not New York's."""
+    pl.DataFrame({"moment": pl.Series([0, 1]).cast(pl.Datetime("us", "UTC"))}).write_parquet(tmp_path / "in.parquet")
+    there = {**os.environ, "TZ": "America/New_York"}
+    read = [sys.executable, "-c", CHUNK_READ, str(tmp_path / "in.parquet")]
+    assert subprocess.run(read, env=there, check=True, capture_output=True, text=True).stdout.strip() == "UTC"

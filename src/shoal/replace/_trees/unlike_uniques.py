@@ -7,10 +7,10 @@ that a record whose first half is h is one of U. Then the law of what is release
     P'(r) = P(r) (1 + q(h(r)) + s / (1 - u)),   s = the mean of q(h)^2 over first halves h.
 
 That a combination x is absent tells something. Were x not one of U, with the same P, the other records would be as
-likely but for these factors: those that share the first half of x come at most 1 + P(x | h(x)) times as often because
-of x, and all others 1 + 2 P(x) / (1 - u)^2 times. With m of n released records sharing it, odds that somebody is alone
-with x rise by a factor of at most exp(m P(x | h(x)) + 2 n P(x) / (1 - u)^2), about exp(3 e) where x would have come e
-times. How often the likeliest of U came before anything was drawn again says how large e is.
+likely but for these factors: all come at most 1 + 2 P(x) / (1 - u)^2 times as often because of x, and those that share
+the first half of x at most 1 + P(x | h(x)) + 2 P(x) / (1 - u)^2 times. With m of n released records sharing it, odds
+that somebody is alone with x rise by a factor of at most exp(m P(x | h(x)) + 2 n P(x) / (1 - u)^2), about exp(3 e)
+where x would have come e times. How often the likeliest of U came before anything was drawn again says how large e is.
 """
 
 from dataclasses import dataclass

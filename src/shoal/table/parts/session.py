@@ -86,7 +86,8 @@ def session(memory: int, spill: Path, *, threads: int | None = None) -> Any:
         "threads": threads,
     }
     connection = duckdb_module().connect(f":memory:{memory} {threads} {spill}", config=settings)
-    connection.execute("SET TimeZone = 'UTC'")  # else times with a zone would have the hours of this machine's
+    # Of cursors too; else times with a zone would have the hours of this machine's.
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection
 
 
