@@ -34,6 +34,8 @@ CONSEQUENCE = f" -> `{NEVER}` == 1"
 TYPES = {"where": str, "rows": list, "sample": int, "file": str, "seed": int, "key": str, "columns": list}
 """What a preparation may say, by type."""
 
+IN_WORDS = {str: "a text", list: "a list", int: "a whole number"}
+
 
 def prepared(table: Table, preparations: Sequence[Mapping[str, Any]]) -> Table:
     """A table after some preparations, one after the other.
@@ -81,8 +83,9 @@ def _way(preparation: Mapping[str, Any]) -> str:
     named = [way for way in WAYS if way in given]
     if len(named) != 1 or given.keys() - TYPES.keys():
         raise ParameterError(f"A preparation chooses records in one way: {', '.join(WAYS)}. Give exactly one.")
-    if wrong := [name for name, value in given.items() if not isinstance(value, TYPES[name])]:
-        raise ParameterError(f"A preparation's {quoted(wrong)} cannot be read. Write it as the documentation does.")
+    for name, value in given.items():
+        if not isinstance(value, TYPES[name]):
+            raise ParameterError(f"A preparation's '{name}' must be {IN_WORDS[TYPES[name]]}.")
     return named[0]
 
 

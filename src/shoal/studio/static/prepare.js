@@ -29,7 +29,7 @@ export function Preparing({ columns }) {
     e.preventDefault();
     if (!ready) return;
     const numbers = text.split(',').map((part) => Number(part.trim()));
-    const chosen = { where: { where: text.trim() }, rows: { rows: numbers }, sample: { sample: numbers[0], seed: 1 + state.prepared.length }, file: { file: text.trim(), key } }[way];
+    const chosen = { where: { where: text.trim() }, rows: { rows: numbers }, sample: { sample: numbers[0], seed: crypto.getRandomValues(new Uint32Array(1))[0] }, file: { file: text.trim(), key } }[way];
     if (await act('prepare', { preparations: [...state.prepared, { ...chosen, ...(what === 'blank' ? { columns: blank } : {}) }] })) write('');
   };
   return html`<details class="preparing"><summary>Work on some of the records, or set cells to missing</summary><form class="fields" onSubmit=${prepare}>
