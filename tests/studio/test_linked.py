@@ -5,11 +5,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from shoal.studio.holders import Keeper
 from shoal.studio.ledgers import _of_address
 from shoal.studio.linked import counted, facts_and_draft, for_open_tables, relinked
 from shoal.studio.plans import put, reading
 from shoal.table.files.table import Table
-from shoal.vocabulary.errors import InputError
+from shoal.vocabulary.errors import FileError, InputError
 
 PEOPLE = pl.DataFrame({"person": [f"p{i}" for i in range(6)], "sex": ["f", "m"] * 3})
 VISITS = pl.DataFrame({"visit": range(9), "person": [f"p{i // 2}" for i in range(9)], "ward": ["a", "b", "c"] * 3})
@@ -105,3 +106,8 @@ def test_an_address_that_no_file_can_have_is_no_ledger(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="address cannot be used"):
         _of_address("a" * 5000, tmp_path)
     assert _of_address("registry.ledger", tmp_path) == ("", "registry.ledger")
+
+
+def test_a_dropped_file_without_a_name_is_no_table() -> None:
+    with pytest.raises(FileError, match=r"'\.csv' has no name before its ending"):
+        Keeper().put_aside(0, ".csv", {}, first=True)

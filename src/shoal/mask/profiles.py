@@ -143,7 +143,7 @@ class Profiles(Mask):
             if together is None:
                 raise DataError(
                     f"profiles: l = {self.l} values of a confidential column are needed in a group, and all persons of "
-                    f"a stratum or table together do not stand for so many. Lower l."
+                    f"a stratum or table together do not stand for so many by the rows that all of them have. Lower l."
                 )
             groups = together
 

@@ -66,6 +66,8 @@ class Keeper(Showing):
         """Read one of several files that were dropped together; `open_aside` opens them as linked tables."""
         aside = {} if first else self._aside
         of = Path(name).name.split(".")[0]
+        if not of:
+            raise FileError(f"File '{Path(name).name}' has no name before its ending, for a table. Give it one.")
         if of in aside:
             raise FileError(f"Two files are named for the table '{of}'. Leave one out, or give it another name.")
         self._aside = {**aside, of: (Path(name).name, self._dropped(parcel, name, how))}
