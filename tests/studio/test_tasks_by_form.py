@@ -139,7 +139,7 @@ MEASURES = (
 
 
 def test_measures_are_added_and_taken(browser: Any, desk: Running) -> None:
-    """sdcApp: interval and robust risk, IL1s, eigenvalues. ARX: classification, re-identification, population uniques."""
+    """sdcApp: interval and robust risk, IL1s, eigenvalues. ARX: classification, risks, population uniques."""
     roles = {"age": "quasi-identifier", "income": "quasi-identifier", "rent": "confidential", "ill": "confidential"}
     planned(desk, roles, steps=[{"partition": "mdav", "k": 4}], requirements=[{"privacy": "k-anonymity", "k": 4}])
     with visit(browser, desk, another(desk), **TALL) as page:
