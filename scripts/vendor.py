@@ -27,7 +27,6 @@ PACKAGES = {
     "@codemirror/language": ("6.13.1", {"dist/index.js": "@codemirror/language"}),
     "@codemirror/streamparser": ("6.0.0", {"dist/index.js": "@codemirror/streamparser"}),
     "@codemirror/commands": ("6.11.1", {"dist/index.js": "@codemirror/commands"}),
-    "@codemirror/lint": ("6.9.8", {"dist/index.js": "@codemirror/lint"}),
     "@codemirror/lang-yaml": ("6.1.3", {"dist/index.js": "@codemirror/lang-yaml"}),
     "@lezer/common": ("1.5.5", {"dist/index.js": "@lezer/common"}),
     "@lezer/highlight": ("1.2.5", {"dist/index.js": "@lezer/highlight"}),

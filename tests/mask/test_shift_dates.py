@@ -96,3 +96,9 @@ def test_no_folder_tells_the_shifts(tmp_path: Any) -> None:
     text = "".join(f.read_text(errors="ignore") for f in (out / "release").rglob("*") if f.is_file())
     assert not any(f"P{i}" in text for i in range(12))
     assert "p" not in pl.read_csv(out / "release" / "data.csv").columns
+
+
+def test_no_column_to_move_is_refused_in_a_sentence() -> None:
+    records = Microdata.of(visits(1), ROLES).records
+    with pytest.raises(DataError, match="no column is to be moved"):
+        shoal.ShiftDates(most=5).apply(records, [], np.random.default_rng(1))

@@ -39,3 +39,5 @@ def test_columns_are_shuffled_or_given_not_both_and_must_have_ranks():
         run(shoal.Shuffle(given=("c",)), people(), ["c"])
     with pytest.raises(InputError, match="Column 'a' is nominal"):
         run(shoal.Shuffle(), people(), ["a"])
+    with pytest.raises(InputError, match="no column is to be shuffled"):
+        run(shoal.Shuffle(), people(), [])

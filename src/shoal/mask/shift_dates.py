@@ -65,6 +65,8 @@ class ShiftDates(Mask):
 
         `dates`: columns of dates, of one table or several, each with the number of the person of every record.
         """
+        if not dates:
+            raise DataError("shift-dates: no column is to be moved. Name columns of dates under 'columns'.")
         low, high = self._limits([(_checked(column), persons) for column, persons in dates])
         step = 7 if self.weeks else 1
         lowest, highest = np.ceil(low / step), np.floor(high / step)

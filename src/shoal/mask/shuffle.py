@@ -58,6 +58,8 @@ class Shuffle(Mask):
                 f"Column '{wrong[0]}' is nominal, so its values have no rank; shuffle needs continuous or "
                 f"ordinal columns."
             )
+        if not names:
+            raise DataError("shuffle: no column is to be shuffled. Name continuous or ordinal ones under 'columns'.")
         values = {name: records[name].values.copy() for name in columns}
         ranked = np.column_stack([_with_gaps(records[name]) for name in names])
         some: Bools = np.any(~np.isnan(ranked[:, : len(columns)]), axis=1)

@@ -99,15 +99,13 @@ function Exposure() {
   if (risk.refused) return html`<section class="card exposure"><h2>If nothing were done</h2><p>${risk.refused}</p></section>`;
   if (!risk.known) return html`<section class="card exposure"><h2>If nothing were done</h2><p>No column has the role quasi-identifier, so nothing is said to be known to others. That is seldom true.</p></section>`;
   const share = (n) => n / risk.records;
+  const most = risk.columns.filter((c) => c.alone + c.fewer > 0).slice(0, 3).map((c) => c.name);
   return html`<section class="card exposure" aria-live="polite"><h2>If nothing were done</h2>
     <p><strong class="big">${percent(share(risk.below[2]))}</strong> of the records would be unique: ${risk.below[2] === 1 ? '1 person' : `${number(risk.below[2])} people`} could be found by the ${plural(risk.known, 'column')} that others may know.</p>
-    <div class="facts"><dl>
-      <dt>share their values with fewer than 2 others</dt><dd>${number(risk.below[3])} <${Bar} share=${share(risk.below[3])} kind="before" /></dd>
-      <dt>share them with fewer than 4 others</dt><dd>${number(risk.below[5])} <${Bar} share=${share(risk.below[5])} kind="before" /></dd>
-      <dt>would be found on average, by guessing among equals</dt><dd>${number(risk.expected, 3)} <${Bar} share=${share(risk.expected)} kind="before" /></dd></dl>
-      <div><h3>Which columns single people out</h3>
-        ${risk.columns.every((c) => c.fewer === 0) && risk.below[2] > 0 && html`<p class="hint">No single one: without any of them just as many would be unique. Several must become coarser.</p>`}
-        <table><thead><tr><th scope="col">column</th><th scope="col">unique by it alone</th><th scope="col">fewer unique without it</th></tr></thead>
-        <tbody>${risk.columns.slice(0, 8).map((c) => html`<tr key=${c.name}><th scope="row">${c.name}</th><td>${number(c.alone)}</td><td>${number(c.fewer)}</td></tr>`)}</tbody></table></div></div>
+    <dl>${[['share their values with fewer than 2 others', risk.below[3], 0], ['share them with fewer than 4 others', risk.below[5], 0], ['would be found on average, by guessing among equals', risk.expected, 3]].map(([words, n, digits]) => html`<div><dt>${words}</dt><dd>${number(n, digits || undefined)} <${Bar} share=${share(n)} kind="before" /></dd></div>`)}</dl>
+    <details><summary>Which columns single people out${most.length > 0 && `: ${most.join(', ')}`}</summary>
+      ${risk.columns.every((c) => c.fewer === 0) && risk.below[2] > 0 && html`<p class="hint">No single one: without any of them just as many would be unique. Several must become coarser.</p>`}
+      <table><thead><tr><th scope="col">column</th><th scope="col">unique by it alone</th><th scope="col">fewer unique without it</th></tr></thead>
+      <tbody>${risk.columns.slice(0, 8).map((c) => html`<tr key=${c.name}><th scope="row">${c.name}</th><td>${number(c.alone)}</td><td>${number(c.fewer)}</td></tr>`)}</tbody></table></details>
   </section>`;
 }

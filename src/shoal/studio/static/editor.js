@@ -2,9 +2,8 @@
 import { defaultKeymap } from './vendor/codemirror-commands.js';
 import { yaml } from './vendor/codemirror-lang-yaml.js';
 import { syntaxHighlighting } from './vendor/codemirror-language.js';
-import { lintGutter, setDiagnostics } from './vendor/codemirror-lint.js';
-import { Annotation } from './vendor/codemirror-state.js';
-import { EditorView, drawSelection, keymap, lineNumbers } from './vendor/codemirror-view.js';
+import { Annotation, StateEffect, StateField } from './vendor/codemirror-state.js';
+import { Decoration, EditorView, drawSelection, keymap, lineNumbers } from './vendor/codemirror-view.js';
 import { classHighlighter } from './vendor/lezer-highlight.js';
 import { useEffect, useRef } from './vendor/preact-hooks.js';
 import { html } from './parts.js';
@@ -13,6 +12,15 @@ import { act, isSending, save, useStore } from './state.js';
 
 const PAUSE = 450; // milliseconds without a key, after which what was typed is sent
 const fromServer = Annotation.define();
+
+// Lines with a mistake are marked, with its sentence on hover; the list below the text says all of them.
+const wrong = StateEffect.define();
+const marked = StateField.define({
+  create: () => Decoration.none,
+  update: (marks, change) => change.effects.find((e) => e.is(wrong))?.value ?? marks.map(change.changes),
+  provide: (field) => EditorView.decorations.from(field),
+});
+const mark = (from, sentence) => Decoration.line({ class: 'wrong-line', attributes: { title: sentence } }).range(from);
 
 // The least change that makes one text of the other, so that the cursor and the view stay.
 function difference(before, after) {
@@ -48,7 +56,7 @@ export function Editor({ shown }) {
       doc: state.text,
       extensions: [
         EditorView.cspNonce.of(document.querySelector('meta[name=nonce]').content),
-        lineNumbers(), matchMedia('(max-width: 68rem)').matches ? EditorView.lineWrapping : [], drawSelection(), lintGutter(), yaml(), syntaxHighlighting(classHighlighter),
+        lineNumbers(), matchMedia('(max-width: 68rem)').matches ? EditorView.lineWrapping : [], drawSelection(), marked, yaml(), syntaxHighlighting(classHighlighter),
         EditorView.contentAttributes.of({ 'aria-label': 'Text of the plan', tabindex: '0' }),
         keymap.of([{ key: 'Mod-z', run: history('undo') }, { key: 'Mod-y', run: history('redo') }, { key: 'Mod-Shift-z', run: history('redo') }, ...defaultKeymap]),
         typed,
@@ -61,11 +69,8 @@ export function Editor({ shown }) {
     const before = view.current.state.doc.toString();
     if (before !== state.text) view.current.dispatch({ changes: difference(before, state.text), annotations: fromServer.of(true) });
     const { doc } = view.current.state;
-    const marks = state.mistakes.filter((m) => m.line && m.line <= doc.lines).map((m) => {
-      const line = doc.line(m.line);
-      return { from: line.from, to: line.to, severity: 'error', message: m.sentence };
-    });
-    view.current.dispatch(setDiagnostics(view.current.state, marks));
+    const lines = new Map(state.mistakes.filter((m) => m.line && m.line <= doc.lines).map((m) => [doc.line(m.line).from, m.sentence]));
+    view.current.dispatch({ effects: wrong.of(Decoration.set([...lines].map(([from, sentence]) => mark(from, sentence)), true)) });
   });
   const opened = async (event) => {
     const [file] = event.target.files;

@@ -15,11 +15,11 @@ const limits = (f) => [
 const columnsOf = (place) => Object.keys(at(store.state.tree, [...(place[0] === 'tables' ? place.slice(0, 2) : []), 'columns']) ?? {});
 
 // One parameter: the control that fits it, its meaning, its limits, and what is wrong with it.
-export function Field({ field, place, value, note }) {
+export function Field({ field, place, value, note, write }) {
   const id = useId('field');
   const here = [...place, field.name];
   const wrong = mistakesAt(here);
-  const set = (v) => put(here, v, `${note}: ${field.label}`);
+  const set = write ?? ((v) => put(here, v, `${note}: ${field.label}`));
   const more = { id, 'aria-describedby': `${id}-help`, 'aria-invalid': wrong.length > 0 };
   const standard = field.default === null || field.default === undefined ? '' : shown(field.default?.method ?? field.default);
   return html`<div class=${`field ${wrong.length ? 'wrong' : ''}`}>
@@ -127,24 +127,14 @@ function Nested({ field, value, set, more, here, note }) {
   const standard = field.default?.method ?? field.default ?? '';
   const method = known.find((m) => m.name === (name || standard));
   const own = method ? method.fields.filter((f) => !STEP_FIELDS.includes(f.name)) : [];
-  const keep = (f, v) => ({ ...(typeof value === 'object' && value ? value : { method: name || standard }), [f]: v });
+  const whole = typeof value === 'object' && value !== null; // a method that was named alone becomes a mapping by its first setting
   return html`<select ...${more} value=${name} onChange=${(e) => set(e.target.value || null)}>
       <option value="">${standard ? `by default ${standard}` : 'none'}</option>${known.map((m) => html`<option value=${m.name}>${m.name}: ${m.title}</option>`)}</select>
     ${own.length > 0 && html`<details><summary>Settings of ${method.name}</summary>
-      ${own.map((f) => typeof value === 'object' && value
-        ? html`<${Field} key=${f.name} field=${f} place=${here} value=${value[f.name]} note=${note} />`
-        : html`<${Whole} key=${f.name} field=${f} keep=${keep} set=${set} />`)}</details>`}`;
+      ${own.map((f) => html`<${Field} key=${f.name} field=${f} place=${here} value=${whole ? value[f.name] : null} note=${note} write=${whole ? null : (v) => v !== null && set({ method: name || standard, [f.name]: v })} />`)}</details>`}`;
 }
 
 const STEP_FIELDS = ['columns', 'by', 'replace', 'small_strata', 'unit'];
-
-// A first setting of a nested method that was named alone so far: it becomes a mapping.
-function Whole({ field, keep, set }) {
-  const id = useId('field');
-  return html`<div class="field"><label for=${id}>${field.label}</label>
-    <input id=${id} placeholder=${`by default ${shown(field.default)}`} onChange=${(e) => set(keep(field.name, Number.isNaN(Number(e.target.value)) ? e.target.value : Number(e.target.value)))} />
-    <p class="hint">${field.help}</p></div>`;
-}
 
 const BOUNDS = [
   { name: 'at most', label: 'at most', control: 'number', help: 'The upper end of the figure’s interval must not be above this.' },
