@@ -15,9 +15,9 @@ from shoal.plan.lines import parse_yaml, plain
 from shoal.studio.analyses import Analysis
 from shoal.studio.arguments import Answer, checked
 from shoal.studio.ledgers import Ledgers
-from shoal.studio.linked import for_open_tables, relinked
+from shoal.studio.linked import relinked
 from shoal.studio.parcels import PAUSE, carry
-from shoal.studio.plans import ReadPlan, names_in, put, reading, swapped
+from shoal.studio.plans import names_in, put, swapped
 from shoal.studio.session import of_text
 from shoal.studio.state import state_of
 from shoal.studio.worker import WorkerGone
@@ -40,18 +40,6 @@ class Change(TypedDict):
 
 class Studio(Ledgers):
     """One person's tables, plan and results."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._read: tuple[Any, ReadPlan] = (None, ReadPlan(tree={}))
-
-    @property
-    def plan(self) -> ReadPlan:
-        """The plan of the present text."""
-        text, tables = self.session.history.text, list(self.session.facts.get("tables", ()))
-        if self._read[0] != (text, tables):
-            self._read = ((text, tables), for_open_tables(reading(text, self.folder), tables))
-        return self._read[1]
 
     async def act(self, name: str, given: Mapping[str, Any], edition: int) -> None:
         """Do one action.
@@ -189,7 +177,7 @@ class Studio(Ledgers):
         if self.session.job is None or self.task is None:
             return
         if self.session.job.kind not in ("run", "explore"):
-            raise InputError("ReadPlan and writing are not interrupted: they end by themselves.")
+            raise InputError("Reading and writing are not interrupted: they end by themselves.")
         self.task.cancel()
         await asyncio.to_thread(self.runner.restart)
         self.session = self.session.ended("done", "Cancelled. The table and all earlier results are still here.")

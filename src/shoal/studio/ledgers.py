@@ -10,17 +10,26 @@ from shoal.ledger.pending import IN_PRIVATE
 from shoal.ledger.store import Ledger
 from shoal.plan.sections import LedgerRules
 from shoal.studio.arguments import Answer
+from shoal.studio.linked import for_open_tables
 from shoal.studio.opening import Opening
-from shoal.studio.plans import ReadPlan, put
+from shoal.studio.plans import ReadPlan, put, reading
 from shoal.vocabulary.errors import FileError, InputError
 
 
 class Ledgers(Opening):
     """A session whose runs are kept beside earlier releases, if the plan says so."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._read: tuple[Any, ReadPlan] = (None, ReadPlan(tree={}))
+
     @property
     def plan(self) -> ReadPlan:
-        raise NotImplementedError
+        """The plan of the present text."""
+        text, tables = self.session.history.text, list(self.session.facts.get("tables", ()))
+        if self._read[0] != (text, tables):
+            self._read = ((text, tables), for_open_tables(reading(text, self.folder), tables))
+        return self._read[1]
 
     async def do_keep(self, address: str, key: str | None = None) -> None:
         """Keep a ledger: that of an earlier release, by its folder, or in a file; without an address a new one.
