@@ -9,7 +9,7 @@ from pydantic import AllowInfNan
 from shoal.kernels.partition import vmdav
 from shoal.partition.base import Partitioner
 from shoal.table.packed import Packed
-from shoal.table.prelude import Generator, Partition, Progress, Records, part_of
+from shoal.table.prelude import Generator, Partition, Progress, Records, part_of, tracked
 from shoal.vocabulary.prelude import Ge, Setting, method, of_original
 
 GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
@@ -48,7 +48,8 @@ class VMDAV(Partitioner):
         if self.gamma != "auto":
             return groups(self.gamma, progress)
         trials = [
-            groups(gamma, part_of(progress, number / len(GRID), 1 / len(GRID))) for number, gamma in enumerate(GRID)
+            groups(gamma, part_of(progress, number / len(GRID), 1 / len(GRID)))
+            for number, gamma in enumerate(tracked(GRID, progress))
         ]
         losses = [points.sse(trial) for trial in trials]
         best = int(np.argmin(losses))
