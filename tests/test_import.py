@@ -46,7 +46,14 @@ shoal.protect(polars.DataFrame({"a": [1, 2, 3, 4], "b": [1.0, 2.0, 3.0, 4.0]}), 
         ("from shoal.vocabulary import registry; registry.load()", HEAVY),
         (
             SMALL_RELEASE,
-            (*HEAVY, "shoal.mask.pram", "shoal.replace.cart", "shoal.proof.in_parts", "shoal.ledger.store"),
+            (
+                *HEAVY,
+                "shoal.mask.pram",
+                "shoal.replace.cart",
+                "shoal.proof.in_parts",
+                "shoal.ledger.store",
+                "shoal.plan.linked",
+            ),
         ),
         ("import shoal; shoal.MDAV(k=5)", (*HEAVY, "shoal.partition.refined", "shoal.mask.pram", "shoal.risk.suda2")),
         (

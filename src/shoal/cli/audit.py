@@ -73,7 +73,7 @@ def audit(
     nobody is in a class under k by all files, 3 if somebody is or no pairing is known.
     """
     from shoal.desk.given import Given
-    from shoal.plan.linked import LinkedPlan, any_plan
+    from shoal.plan.any_plan import any_plan
 
     if together:
         _together(terminal, files, plan_file, key, k, reading)
@@ -83,7 +83,7 @@ def audit(
     if plan_file is None:
         raise FileError("A plan is needed: --plan FILE. For several files that one reader holds, add --together.")
     plan = any_plan(plan_file)
-    if isinstance(plan, LinkedPlan):
+    if not isinstance(plan, shoal.Plan):
         if original or private or failing:
             raise FileError("Several tables are audited by themselves. Leave --original, --private and --failing out.")
         name = ", ".join(file.name for file in files)

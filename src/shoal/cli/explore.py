@@ -57,7 +57,7 @@ def explore(
       shoal explore hospital/ --plan tables.yaml --out exploration
     """
     from shoal.desk.frontier import explore as run
-    from shoal.plan.linked import any_plan
+    from shoal.plan.any_plan import any_plan
     from shoal.release.directory import check_writable, is_release
     from shoal.release.publish import publish_frontier
 

@@ -87,7 +87,7 @@ def protect(
       shoal protect hospital/ --plan tables.yaml --out release-5
       shoal protect persons.csv stays.csv drugs.csv --plan tables.yaml --out release-5
     """
-    from shoal.plan.linked import any_plan
+    from shoal.plan.any_plan import any_plan
     from shoal.release.directory import check_free, check_writable
     from shoal.release.publish import check_proved
 
@@ -180,7 +180,7 @@ def _note_small_seed(terminal: Terminal, seed: int | None) -> None:
 
 def _explored(folder: Path, plan: Any) -> dict[str, Any]:
     """The exploration in a directory, if what the plan does is what one of its candidates does."""
-    from shoal.plan.linked import any_plan
+    from shoal.plan.any_plan import any_plan
     from shoal.report.exploration import Exploration
     from shoal.table.files.json_text import read_record
 

@@ -8,7 +8,8 @@ from shoal.desk.linked import assess_linked
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
 from shoal.plan.admission import admit
-from shoal.plan.linked import LinkedPlan, any_plan
+from shoal.plan.any_plan import any_plan
+from shoal.plan.linked import LinkedPlan
 from shoal.run.carry_out import carry_out
 from shoal.vocabulary.progress import OnProgress, shown
 

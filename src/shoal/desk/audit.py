@@ -2,23 +2,26 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.desk.audit_whole import audit_whole
 from shoal.desk.given import EngineName, Given
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
-from shoal.plan.linked import LinkedPlan, any_plan
+from shoal.plan.any_plan import any_plan
 from shoal.run.parts.admission import whole_needed_to_judge
 from shoal.table.files.table import Table
 from shoal.table.parts.session import allowance
 from shoal.vocabulary.errors import ParameterError
 from shoal.vocabulary.progress import OnProgress, shown
 
+if TYPE_CHECKING:
+    from shoal.plan.linked import LinkedPlan
+
 
 def audit(
     table: Any,
-    plan: Plan | LinkedPlan | Mapping[str, Any] | str | Path,
+    plan: "Plan | LinkedPlan | Mapping[str, Any] | str | Path",
     *,
     original: Any = None,
     private: str | Path | None = None,
@@ -62,7 +65,7 @@ def audit(
         If a table, the plan or the private folder cannot be used.
     """
     described = any_plan(plan, folder)
-    if isinstance(described, LinkedPlan):
+    if not isinstance(described, Plan):
         if original is not None or private is not None:
             raise ParameterError("Several tables are audited by themselves. Leave original and private out.")
         from shoal.desk.linked import audit_linked

@@ -7,9 +7,10 @@ from typing import Any
 from shoal.desk.files_of_tables import one_table, tables_in_files
 from shoal.desk.given import Given
 from shoal.plan import Plan
+from shoal.plan.any_plan import any_plan
 from shoal.plan.draft import plan_text
 from shoal.plan.lines import parse_yaml
-from shoal.plan.linked import LinkedPlan, any_plan
+from shoal.plan.linked import LinkedPlan
 from shoal.plan.linked_draft import linked_plan_text
 from shoal.table.files.atomic import atomic_file
 from shoal.vocabulary.errors import ParameterError

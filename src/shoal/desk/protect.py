@@ -9,7 +9,7 @@ from shoal.desk.given import EngineName, Given
 from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
-from shoal.plan.linked import LinkedPlan, any_plan
+from shoal.plan.any_plan import any_plan
 from shoal.release import Release
 from shoal.release.directory import check_free, check_writable
 from shoal.run.carry_out import check_seed
@@ -20,11 +20,12 @@ from shoal.vocabulary.progress import OnProgress, shown
 
 if TYPE_CHECKING:
     from shoal.desk.keeping import Keeping
+    from shoal.plan.linked import LinkedPlan
 
 
 def protect(
     table: Any,
-    plan: Plan | LinkedPlan | Mapping[str, Any] | str | Path,
+    plan: "Plan | LinkedPlan | Mapping[str, Any] | str | Path",
     out: str | Path | None = None,
     *,
     seed: int | None = None,
@@ -106,7 +107,7 @@ def protect(
         If the table or the plan cannot be used, or a table held whole needs more memory than is allowed.
     """
     described = any_plan(plan, folder)
-    if isinstance(described, LinkedPlan):
+    if not isinstance(described, Plan):
         from shoal.desk.linked import protect_linked
 
         run = partial(protect_linked, seed=seed, memory=memory, stage=stage, reading=reading, frontier=frontier)

@@ -137,8 +137,8 @@ class LinkedPlan:
         if isinstance(plan, LinkedPlan):
             return plan if folder is None else replace(plan, folder=Path(folder))
         if isinstance(plan, Mapping):
-            return _read(plan, "plan", Path(folder or ""))
-        return _read(load_yaml(plan), str(plan), Path(plan).parent if folder is None else Path(folder))
+            return read_tables(plan, "plan", Path(folder or ""))
+        return read_tables(load_yaml(plan), str(plan), Path(plan).parent if folder is None else Path(folder))
 
     @property
     def root(self) -> str:
@@ -222,20 +222,8 @@ class LinkedPlan:
         return {key: value for key, value in {**own, **kept, "columns": columns}.items() if value is not None}
 
 
-def is_linked(plan: Any) -> bool:
-    """True for a plan for several tables."""
-    return isinstance(plan, LinkedPlan) or (isinstance(plan, Mapping) and "tables" in plan)
-
-
-def any_plan(plan: Any, folder: str | Path | None = None) -> Plan | LinkedPlan:
-    """A plan for one table or for several."""
-    if isinstance(plan, (str, Path)):
-        content, folder = load_yaml(plan), Path(plan).parent if folder is None else Path(folder)
-        return _read(content, str(plan), folder) if is_linked(content) else Plan.of(plan, folder)
-    return LinkedPlan.of(plan, folder) if is_linked(plan) else Plan.of(plan, folder)
-
-
-def _read(sections: Any, source: str, folder: Path) -> LinkedPlan:
+def read_tables(sections: Any, source: str, folder: Path) -> LinkedPlan:
+    """A plan for several tables from its sections; parameters as for `read_sections`."""
     check_nesting(sections, source)
     mistakes: list[Mistake] = [
         ((str(key),), unknown("section", str(key), OF_TABLES)) for key in sections if key not in OF_TABLES

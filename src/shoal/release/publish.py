@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,6 @@ from shoal.judges.table_pair import TablePair
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.lines import dump_yaml
-from shoal.plan.linked import LinkedPlan
 from shoal.plan.publication import moved
 from shoal.release import OF, WHOSE, LargeRelease, Release, WholeRelease, require
 from shoal.release.directory import RECORD, check_free, files_in
@@ -49,6 +48,9 @@ from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 from shoal.table.schema import UNITS
 from shoal.vocabulary.errors import DataError, FileError, ParameterError, Refused, plural, quoted
+
+if TYPE_CHECKING:
+    from shoal.plan.linked import LinkedPlan
 
 UNPROVED = (
     "Nothing was written: the plan requires nothing that protects anybody (a k of 1 demands nothing), so nothing would "
@@ -159,7 +161,7 @@ class PublishableFrontier(Protocol):
     @property
     def recommended(self) -> str | None: ...
     @property
-    def plans(self) -> Mapping[str, Plan | LinkedPlan]: ...
+    def plans(self) -> "Mapping[str, Plan | LinkedPlan]": ...
     def as_mapping(self) -> FrontierFile: ...
 
 
@@ -181,7 +183,7 @@ def publish_frontier(frontier: PublishableFrontier, directory: str | Path) -> Pa
     return folder
 
 
-def _from_there(plan: Plan | LinkedPlan, folder: Path) -> str:
+def _from_there(plan: "Plan | LinkedPlan", folder: Path) -> str:
     """The plan as a file in a folder, from which its own files are found."""
     if isinstance(plan, Plan):
         return dump_yaml(moved(plan, folder))

@@ -16,8 +16,9 @@ from typing import Any
 
 from shoal.plan import Plan
 from shoal.plan.admission import admit
+from shoal.plan.any_plan import is_linked
 from shoal.plan.lines import parse_yaml, position
-from shoal.plan.linked import FOR_ALL, LinkedPlan, is_linked
+from shoal.plan.linked import FOR_ALL, LinkedPlan
 from shoal.table.yaml_text import refuse_deep, too_deep_message
 from shoal.vocabulary.errors import FileError, InputError, PlanError
 

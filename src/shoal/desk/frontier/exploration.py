@@ -18,7 +18,8 @@ from shoal.desk.frontier.workers import CandidateResult, carried_out
 from shoal.desk.linked import tables_in_memory
 from shoal.judges.base import Measure
 from shoal.plan import Plan
-from shoal.plan.linked import LinkedPlan, any_plan
+from shoal.plan.any_plan import any_plan
+from shoal.plan.linked import LinkedPlan
 from shoal.report.display import Picture, displayed
 from shoal.report.exploration import FrontierFile
 from shoal.report.frontier_marks import axes as axes_of_map
