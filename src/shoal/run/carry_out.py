@@ -223,7 +223,7 @@ class Stepped:
             schema=schema,
             entropy=self.entropy,
             tell=self.tell,
-            course=course,
+            course=course.finished(released),
             constraints=self.constraints,
             person_rules=self.person_rules,
             original=self.original,

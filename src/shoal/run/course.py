@@ -57,6 +57,11 @@ class Course:
         steps = {account.place: account.step for account in self.accounts}
         return {f"{n + 1} {steps[n]}": result.cuts for n, result in enumerate(self.results) if result.cuts}
 
+    def finished(self, released: Records) -> "Course":
+        """The same with the records of the finished table alone: nobody asks for those after each step any more."""
+        none = released.without(variable.name for variable in released.variables)
+        return replace(self, records=released, results=tuple(replace(r, records=none) for r in self.results))
+
     def with_account(
         self, step: str, facts: Facts, columns: tuple[str, ...] = (), place: int | None = None
     ) -> "Course":

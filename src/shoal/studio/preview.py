@@ -7,7 +7,7 @@ from typing import Any
 from shoal.judges.class_profile import SMALLEST
 from shoal.plan import Output, Plan
 from shoal.plan.sections import EditRules
-from shoal.run.carry_out import carry_out
+from shoal.run.carry_out import after_steps
 from shoal.studio.arguments import Answer
 from shoal.table.bins import distribution
 from shoal.table.cells import value_counts
@@ -37,7 +37,7 @@ def preview(table: Table, plan: Plan, step: int) -> Answer:
         frame = frame.sample(MOST_RECORDS, seed=SEED)
     steps = tuple(map(plan.as_read, plan.steps[: step + 1]))
     only = replace(plan, steps=steps, requirements=(), edit_rules=EditRules(), publish=(), output=Output())
-    done = carry_out(replace(table, frame=frame), only, SEED, None)
+    done = after_steps(replace(table, frame=frame), only, SEED, None)
     results = done.course.results
     before, after = results[step - 1].records if step else done.before, results[step].records
     keys = [name for name in before.quasi_identifiers if name in after]

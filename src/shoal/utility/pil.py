@@ -48,7 +48,7 @@ class PIL(OfNumbers):
         x, y = complete(pair.before.raw(names)), complete(pair.released.raw(names))
         if min(len(x), len(y)) < 2:
             raise NoFigure("A table has fewer than two complete records.")
-        x, y = _scaled(x, y)
+        _scale(x, y)
         losses = {name: loss for name, loss in _losses(x, y).items() if loss.size}
         means = {name: float(loss.mean()) for name, loss in losses.items()}
         worst = max(means, key=lambda name: means[name])
@@ -70,19 +70,23 @@ def _by_column(names: tuple[str, ...], losses: dict[str, Floats]) -> ByLabel:
     return {name: {kind: float(losses[kind][..., j].mean()) for kind in own} for j, name in enumerate(names)}
 
 
-def _scaled(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def _scale(x: Floats, y: Floats) -> None:
     """Both tables in units in which the original's columns have mean 0 and variance 1, so that no power overflows.
 
-    A column that is constant in the original is left at 0, in units of what it holds.
+    A column that is constant in the original is left at 0, in units of what it holds. In place: a table may be large.
     """
     middle = np.median(x, axis=0)
     varies = np.ptp(x, axis=0) > 0
-    x, y = x - middle, y - middle
-    width = np.maximum(np.abs(x).max(axis=0), np.abs(y).max(axis=0))
+    x -= middle
+    y -= middle
+    width = np.max([x.max(axis=0), -x.min(axis=0), y.max(axis=0), -y.min(axis=0)], axis=0)
     width = np.maximum(np.where(varies, width, np.maximum(width, np.abs(middle))), np.finfo(float).tiny)
-    x, y = x / width, y / width
+    x /= width
+    y /= width
     centre, spread = x.mean(axis=0), np.where(varies, x.std(axis=0), 1.0)
-    return (x - centre) / spread, (y - centre) / spread
+    for table in (x, y):
+        table -= centre
+        table /= spread
 
 
 def _losses(x: Floats, y: Floats) -> dict[str, Floats]:
@@ -91,8 +95,11 @@ def _losses(x: Floats, y: Floats) -> dict[str, Floats]:
     first, second = np.triu_indices(d, 1)
     varies = np.ptp(x, axis=0) > 0
     both = varies[first] & varies[second]
-    squares = linear.cross_product(x**2, x**2) / n  # mean of x_i^2 x_j^2
-    cubes = linear.cross_product(x**2 * x, x) / n  # mean of x_i^3 x_j
+    square = x**2
+    squares = linear.cross_product(square, square) / n  # mean of x_i^2 x_j^2
+    square *= x
+    cubes = linear.cross_product(square, x) / n  # mean of x_i^3 x_j
+    del square
     before, after = _covariances(x), _covariances(y)
     rho = before[first, second]
     m22, fourth = squares[first, second], np.diag(squares)
