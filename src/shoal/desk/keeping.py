@@ -70,11 +70,10 @@ class Keeping:
         FileError
             If the ledger is damaged, or there is none where it should be.
         """
-        rules = plan.ledger
+        lacking = "A ledger needs to know whose a record is. Add it to the plan: ledger: {key: COLUMN}."
+        rules = asked_for(plan.ledger, ledger, after, lacking)
         if rules is None:
-            if ledger is None and not after:
-                return None
-            raise ParameterError("A ledger needs to know whose a record is. Add it to the plan: ledger: {key: COLUMN}.")
+            return None
         if rules.hold_back and private_steps(plan):
             raise PlanError("ledger: hold_back looks at cells whose privacy loss nobody accounts for. Take it out.")
         if rules.m and makes_records(plan):
@@ -240,6 +239,15 @@ class Keeping:
             }
         )
         return about
+
+
+def asked_for(
+    rules: LedgerRules | None, ledger: str | Path | None, after: Sequence[str | Path], lacking: str
+) -> LedgerRules | None:
+    """What the plan asks of its ledger. Raises ParameterError, with what is lacking, if only the caller names one."""
+    if rules is None and (ledger is not None or after):
+        raise ParameterError(lacking)
+    return rules
 
 
 def opened(

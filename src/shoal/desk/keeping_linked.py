@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.desk.keeping import opened
+from shoal.desk.keeping import asked_for, opened
 from shoal.judges.joined import Joined
 from shoal.kernels.arrays import Bytes, Longs
 from shoal.kernels.classes import classes
@@ -26,7 +26,7 @@ from shoal.run.linked import LinkedOutcome
 from shoal.table.files.json_text import as_json
 from shoal.table.files.table import Table
 from shoal.table.microdata import Microdata, eager
-from shoal.vocabulary.errors import DataError, ParameterError
+from shoal.vocabulary.errors import DataError
 
 SAME = (
     "Two persons got the same number in the ledger, which happens three times in a million with ten million persons. "
@@ -52,22 +52,11 @@ class LinkedKeeping:
 
     @classmethod
     def of(cls, plan: LinkedPlan, ledger: str | Path | None, after: Sequence[str | Path]) -> "LinkedKeeping | None":
-        """The ledger that a plan and a caller name; None for a plan without one.
-
-        Raises
-        ------
-        ParameterError
-            If a ledger is named that the plan does not ask for, or two are.
-        FileError
-            If the ledger is damaged, or there is none where it should be.
-        """
-        rules = plan.ledger
+        """The ledger that a plan and a caller name, as `Keeping.of`."""
+        lacking = "A ledger holds what a plan asks to be kept over releases. Add it to the plan: ledger: {}."
+        rules = asked_for(plan.ledger, ledger, after, lacking)
         if rules is None:
-            if ledger is None and not after:
-                return None
-            raise ParameterError(
-                "A ledger holds what a plan asks to be kept over releases. Add it to the plan: ledger: {}."
-            )
+            return None
         earlier, secret, own_copy = opened(rules, plan.folder, ledger, after)
         return cls(plan=plan, rules=rules, earlier=earlier, own_copy=own_copy, secret=secret)
 

@@ -38,13 +38,10 @@ class Logit:
         Shape (p, K - 1); coefficients of categories 1 to K - 1 against category 0.
     information
         Minus the second derivative of the objective.
-    converged
-        True if the iteration converged.
     """
 
     coefficients: Floats
     information: DenseInformation | FactoredInformation
-    converged: bool
 
     def probabilities(self, x: Floats) -> Floats:
         """Shape (n, K); the probabilities of the categories."""
@@ -85,7 +82,6 @@ def multinomial_logit(x: Floats, y: Floats, precision: Floats) -> Logit:
     design = Design(x=x) if small else design_of(x)
     total = y.sum(axis=1)
     best = _objective(design, y, beta, precision)
-    converged = False
     for _ in range(STEPS):
         fitted = _shares(_scores(design, beta))
         slope = design.cross((y - fitted * total[:, None])[:, 1:]) - precision[:, None] * beta
@@ -94,13 +90,12 @@ def multinomial_logit(x: Floats, y: Floats, precision: Floats) -> Logit:
         while (value := _objective(design, y, beta + length * step, precision)) < best and length > 1e-8:
             length /= 2
         if value <= best + RISE * max(1.0, float(total.sum())):
-            converged = True
             if value > best:
                 beta = beta + length * step
             break
         beta, best = beta + length * step, value
     information = information_of(design, _shares(_scores(design, beta)), total, precision, small)
-    return Logit(coefficients=beta, information=information, converged=converged)
+    return Logit(coefficients=beta, information=information)
 
 
 def _scores(design: Design, beta: Floats) -> Floats:
