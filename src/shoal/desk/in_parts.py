@@ -18,7 +18,7 @@ from shoal.desk.whole import exact_measures, protect_whole
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.release import LargeRelease, Release, WholeRelease
-from shoal.release.directory import check_free
+from shoal.release.directory import into_place
 from shoal.release.in_parts import write_release
 from shoal.release.publish import UNPROVED
 from shoal.run.parts.admission import columns_at_once, needed_at_once, whole_needed
@@ -27,7 +27,7 @@ from shoal.run.parts.journal import Journal
 from shoal.run.parts.outcome import carried_out
 from shoal.run.parts.steps import Run
 from shoal.run.privacy_spent import private_steps
-from shoal.table.files.atomic import atomic_directory, locked, resolved
+from shoal.table.files.atomic import locked, resolved
 from shoal.table.files.table import Table
 from shoal.table.parts.session import enough_memory, session
 from shoal.vocabulary.errors import FileError, ParameterError, Refused, ShoalError, plural
@@ -104,10 +104,8 @@ def _written_in_parts(
         with enough_memory(source.name):
             done = carried_out(run(plan.ready, entropy), source)
         exact = exact_measures(plan, done.accounts)
-        with atomic_directory(out, overwrite=writing.overwrite) as temporary, enough_memory(source.name):
-            release = write_release(done, plan, source, temporary, out, exact, writing.frontier)
-            check_free(out, overwrite=writing.overwrite)  # something may have been put there meanwhile
-    return release
+        with into_place(out, overwrite=writing.overwrite) as temporary, enough_memory(source.name):
+            return write_release(done, plan, source, temporary, out, exact, writing.frontier)
 
 
 def _written_whole(

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from os import W_OK, access
 from pathlib import Path
 
-from shoal.table.files.atomic import resolved
+from shoal.table.files.atomic import atomic_directory, resolved
 from shoal.vocabulary.errors import FileError, quoted
 
 RECORD = Path("private") / "record.json"
@@ -50,6 +51,21 @@ def check_free(out: Path, *, overwrite: bool) -> None:
             f"Output '{out}' holds {quoted(others)}, which {'is' if len(others) == 1 else 'are'} not part of the "
             f"release there and would be lost. Move {'it' if len(others) == 1 else 'them'} elsewhere."
         )
+
+
+@contextmanager
+def into_place(directory: str | Path, *, overwrite: bool) -> Iterator[Path]:
+    """A folder with the empty folders `release/` and `private/` that takes the place of a directory at the end.
+
+    Raises FileError if something else is there, before the work or after it.
+    """
+    target = Path(directory)
+    check_free(target, overwrite=overwrite)
+    with atomic_directory(target, overwrite=overwrite) as temporary:
+        (temporary / "release").mkdir()
+        (temporary / "private").mkdir(mode=0o700)
+        yield temporary
+        check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
 
 
 def files_in(directory: Path) -> Iterator[str]:

@@ -81,7 +81,7 @@ def write_release(
     plan
         As it was given, before files that it names were read.
     folder
-        A temporary one, which takes the place of `target` afterwards.
+        A temporary one (`shoal.release.directory.into_place`), which takes the place of `target` afterwards.
     exact
         Measures whose figures are published as they are.
     frontier
@@ -93,8 +93,6 @@ def write_release(
         If a requirement does not hold.
     """
     public, private = folder / "release", folder / "private"
-    public.mkdir()
-    private.mkdir(mode=0o700)
     files, written = _write_table(done, source, public)
     refuse_given_away(written, done.schema, done.run.memory, done.run.spill, done.before)
     refuse_narrowed(written, done.schema, done.run.folder, done.run.memory, done.run.spill)

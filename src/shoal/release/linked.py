@@ -22,7 +22,7 @@ from shoal.judges.evidence import Evidence, Verdict
 from shoal.judges.joined import Joined
 from shoal.judges.table_pair import TablePair
 from shoal.plan.linked import LinkedPlan
-from shoal.release.directory import check_free
+from shoal.release.directory import into_place
 from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
 from shoal.release.publish import (
     check_as_proved,
@@ -40,7 +40,6 @@ from shoal.run.linked import links_of
 from shoal.run.over_measures import bounded_over_tables
 from shoal.run.over_rows import as_known, checked
 from shoal.run.over_tables import NO_LAWS, judged_over_tables
-from shoal.table.files.atomic import atomic_directory
 from shoal.table.files.table import Table
 from shoal.table.links import Links
 from shoal.vocabulary.errors import plural
@@ -208,12 +207,8 @@ def publish_linked(
         The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
     """
     check_proved(release, unproved=unproved)
-    target = Path(directory)
-    check_free(target, overwrite=overwrite)
-    with atomic_directory(target, overwrite=overwrite) as temporary:
+    with into_place(directory, overwrite=overwrite) as temporary:
         public, private = temporary / "release", temporary / "private"
-        public.mkdir()
-        private.mkdir(mode=0o700)
         files: dict[str, str] = {}
         shown: dict[Path, list[TableOfSeveral]] = {public: [], private: []}
         read: list[dict[str, tuple[Table, TablePair]]] = [{} for _ in release.copies]
@@ -236,8 +231,7 @@ def publish_linked(
         if release.pending is not None:
             release.pending.record(temporary, release.account)
         write_record(release.record, temporary)
-        check_free(target, overwrite=overwrite)
-    return target
+    return Path(directory)
 
 
 def _files(name: str, release: LinkedRelease, public: Path) -> list[str]:

@@ -28,14 +28,14 @@ from shoal.plan.codebook import codebook
 from shoal.plan.lines import dump_yaml
 from shoal.plan.publication import moved
 from shoal.release import OF, WHOSE, LargeRelease, Release, WholeRelease, require
-from shoal.release.directory import RECORD, check_free, files_in
+from shoal.release.directory import RECORD, files_in, into_place
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.release.review import Approved, Review, approval_of, approve, published
 from shoal.report.evidence import EvidenceFile
 from shoal.report.exploration import FrontierFile
 from shoal.report.frontier_page import frontier_page
 from shoal.report.page import page
-from shoal.table.files.atomic import atomic_directory, atomic_file
+from shoal.table.files.atomic import atomic_file
 from shoal.table.files.checksums import sha256_of
 from shoal.table.files.csv_text import escape_formulas
 from shoal.table.files.json_text import write_json
@@ -107,18 +107,15 @@ def publish(
             )
         return release.write(directory, overwrite=overwrite, labels=labels, unproved=unproved)
     check_proved(release, unproved=unproved)
-    target = Path(directory)
-    check_free(target, overwrite=overwrite)
-    with atomic_directory(target, overwrite=overwrite) as temporary:
+    with into_place(directory, overwrite=overwrite) as temporary:
         if isinstance(release, LargeRelease):  # it is written, and proved on its files
             shutil.copytree(release.directory, temporary, dirs_exist_ok=True)
         else:
             approved = None if approval is None else approval_of(release, approval)
             _write(release, temporary, labels, frontier, approved)
-        check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
     if approval is not None and isinstance(release, LargeRelease):
-        approve(target, approval)
-    return target
+        approve(directory, approval)
+    return Path(directory)
 
 
 def _write(
@@ -130,11 +127,8 @@ def _write(
 ) -> None:
     """Write both folders of a release that holds its table."""
     check_as_proved(release)
-    public, private = folder / "release", folder / "private"
-    public.mkdir()
-    private.mkdir(mode=0o700)
-    write_public(release, public, labels, approved)
-    write_private(release, private, frontier, labels)
+    write_public(release, folder / "release", labels, approved)
+    write_private(release, folder / "private", frontier, labels)
     if release.pending is not None:
         release.pending.record(folder, release.account)
     write_record(release.record if approved is None else {**release.record, "approval": approved}, folder)
