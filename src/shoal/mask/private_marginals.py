@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from math import inf, nextafter, prod
 from typing import Annotated
 
@@ -10,16 +11,18 @@ import numpy as np
 
 from shoal.constraints import Constraints
 from shoal.mask._marginals.account import rho_of
+from shoal.mask._marginals.conditions import MOST_COMBINATIONS, combinations, outlines, places_of
 from shoal.mask._marginals.domain import Cell, Domain
-from shoal.mask._marginals.generation import drawn, shuffled
+from shoal.mask._marginals.fitted import FittedMarginals
+from shoal.mask._marginals.generation import shuffled
 from shoal.mask._marginals.junction_tree import Columns
 from shoal.mask._marginals.selection import Mechanism, OfTable, Search
 from shoal.mask.base import Mask
 from shoal.mask.secret_stream import SecretStream
 from shoal.mask.truncate_records import places_in_units
-from shoal.table.prelude import Bools, Generator, Longs, Progress, Records, StepResult, Variable
+from shoal.table.prelude import Bools, Generator, Longs, Progress, Records, StepResult
 from shoal.vocabulary.errors import ParameterError
-from shoal.vocabulary.facts import PrivacyLoss
+from shoal.vocabulary.facts import Facts, PrivacyLoss
 from shoal.vocabulary.prelude import (
     ColumnName,
     Count,
@@ -35,9 +38,6 @@ from shoal.vocabulary.prelude import (
 )
 
 LARGEST_EPSILON = 20.0
-
-MOST_OF_A_RULE = 1 << 20
-"""Combinations of categories, at most, on which a rule is looked at."""
 
 
 @method(
@@ -99,28 +99,32 @@ class PrivateMarginals(Mask):
     most_cells: Annotated[int, Ge(1)] = 100_000
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
+        stream = SecretStream(rng)
+        return self.drawn(records, *self.fit(records, columns, stream, progress), stream)
+
+    def fit(
+        self, records: Records, columns: Sequence[str], stream: SecretStream, progress: Progress = None
+    ) -> tuple[FittedMarginals, Facts]:
+        """The law of whole records, and the facts; what it costs is paid, and any number of records may be drawn."""
         if len(columns) < 2:
             raise ParameterError("private-marginals needs at least two columns.")
         if self.by is not None and self.by not in columns:
             raise ParameterError(f"private-marginals: by must be one of the step's columns; '{self.by}' is not.")
-        domains = [Domain.of(records[name], self.domain) for name in columns]
+        domains = tuple(Domain.of(records[name], self.domain) for name in columns)
         shape = tuple(domain.size for domain in domains)
         rho = rho_of(Fraction(self.epsilon), Decimal(self.delta))
-        stream = SecretStream(rng)
         search = Search(
             shape=shape,
             rho=rho,
             by=None if self.by is None else list(columns).index(self.by),
             pairs=self.pairs or len(columns),
             most_cells=self.most_cells,
-            possible=self._possible(columns, domains),
+            possible=self._possible(domains),
             sensitivity=self.records_per_person,
         )
         counted = records.take(self._kept(records, stream))
         codes = np.column_stack([domain.codes(counted[name]) for domain, name in zip(domains, columns)])
         law, total, pairs = search.fitted(self.mechanism(codes, shape, stream), progress)
-        new = drawn(law, total, stream)
-        made = [domain.variable(new[:, place], stream) for place, domain in enumerate(domains)]
         facts: dict[str, Fact] = {
             "privacy loss": PrivacyLoss(
                 epsilon=self.epsilon, delta=self.delta, columns=tuple(columns), rho=nextafter(float(rho), inf)
@@ -130,7 +134,18 @@ class PrivateMarginals(Mask):
             "records counted": Count(n=len(counted), of=len(records)),
             "pairs measured": OfOriginal([[columns[c] for c in pair] for pair in pairs]),
         }
-        return StepResult(records=self._new(records, made, total), facts=facts)
+        return FittedMarginals(domains=domains, law=law, total=total), facts
+
+    def drawn(self, records: Records, fitted: FittedMarginals, facts: Facts, stream: SecretStream) -> StepResult:
+        """As many new records as the law was fitted to, by the noisy counts.
+
+        They are numbered after those of the table, so that none stands in the place of anybody's.
+        """
+        new = fitted.records(fitted.total, stream)
+        first = int(records.rows.max(initial=-1)) + 1
+        variables = tuple(new[name] for name in records.names() if name in new)
+        made = Records(variables=variables, rows=np.arange(first, first + fitted.total))
+        return StepResult(records=made, facts=facts)
 
     def mechanism(self, codes: Longs, shape: tuple[int, ...], stream: SecretStream) -> Mechanism:
         """All that is learnt of a table: `codes`, shape (n, d)."""
@@ -144,32 +159,26 @@ class PrivateMarginals(Mask):
         kept = (places_in_units(persons, shuffled(len(records), stream)) < self.records_per_person) & (persons >= 0)
         return np.flatnonzero(kept)
 
-    def _possible(self, columns: Sequence[str], domains: Sequence[Domain]) -> dict[Columns, Bools]:
+    def _possible(self, domains: Sequence[Domain]) -> dict[Columns, Bools]:
         """By columns, false for the combinations of their categories in which every value breaks a rule."""
         corners = [domain.corners() for domain in domains]
-        longest = max(len(codes) for _, codes in corners)
-        table = Records.of(variable.take(np.arange(longest) % len(codes)) for variable, codes in corners)
+        table = outlines(domains)
         possible: dict[Columns, Bools] = {}
         for rule in Constraints.parse(self.rules, table).rules:
-            places = tuple(place for place, name in enumerate(columns) if name in rule.columns)
-            lengths = [len(corners[place][1]) for place in places]
-            if prod(lengths) > MOST_OF_A_RULE:
+            places = places_of(rule, domains)
+            if (joined := prod(len(corners[place][1]) for place in places)) > MOST_COMBINATIONS:
                 raise ParameterError(
-                    f"private-marginals: the rule {rule.text} joins {prod(lengths):,} combinations of values; a rule "
-                    f"may join {MOST_OF_A_RULE:,}. Write it of fewer columns, or of columns with fewer categories."
+                    f"private-marginals: the rule {rule.text} joins {joined:,} combinations of values; a rule "
+                    f"may join {MOST_COMBINATIONS:,}. Write it of fewer columns, or of columns with fewer categories."
                 )
-            at = np.indices(lengths).reshape(len(places), -1)
-            every = Records.of(corners[place][0].take(rows) for place, rows in zip(places, at))
-            (broken,) = Constraints.parse([rule.text], table.select(every.names())).violations(every).values()
-            free = np.zeros([domains[place].size for place in places], dtype=bool)
-            free[tuple(corners[place][1][rows[~broken]] for place, rows in zip(places, at))] = True
+            named = table.select(domains[place].like.name for place in places)
+            alone = Constraints.parse([rule.text], named)
+            sizes = [domains[place].size for place in places]
+            free = combinations([corners[place] for place in places], sizes, partial(_kept_by, alone))
             possible[places] = possible.get(places, np.ones(free.shape, dtype=bool)) & free
         return possible
 
-    def _new(self, records: Records, made: Sequence[Variable], total: int) -> Records:
-        """Records of the new columns, numbered after the table's, so that none stands in the place of anybody's."""
-        new = {variable.name: variable for variable in made}
-        first = int(records.rows.max(initial=-1)) + 1
-        return Records(
-            variables=tuple(new[name] for name in records.names() if name in new), rows=np.arange(first, first + total)
-        )
+
+def _kept_by(rule: Constraints, records: Records) -> Bools:
+    (broken,) = rule.violations(records).values()
+    return ~broken

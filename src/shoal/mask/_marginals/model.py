@@ -6,7 +6,7 @@ leaves to the root and one back. theta comes of entropic mirror descent on the s
 counts, each over the variance of its noise. No step looks at the table.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,6 +56,17 @@ class Law:
                 ratio = np.divide(now, sent[place], out=np.zeros_like(now), where=sent[place] > 0)
                 table *= _within(ratio, tree.separators[place], tree.cliques[place])
         return cls(shape=shape, tree=tree, tables=tuple(tables))
+
+    def among(self, possible: Mapping[Columns, Bools]) -> "Law":
+        """The law given that combinations of some columns are possible: it is 0 where a table of them is false."""
+        tree = JunctionTree.of(self.shape, [*self.tree.cliques, *possible])
+        factors = {
+            clique: self._given(place, between)
+            for place, (clique, between) in enumerate(zip(self.tree.cliques, self.tree.separators))
+        }
+        for columns, free in possible.items():
+            factors[columns] = factors.get(columns, np.ones(free.shape)) * free
+        return Law.of(self.shape, tree, factors)
 
     def marginal(self, columns: Columns) -> Floats:
         """Probabilities of the combinations of some columns inside a clique, of the shape of their categories."""
