@@ -108,7 +108,7 @@ class _Fitting:
     fitted: list[FittedMarginals] = field(default_factory=list)
 
     def __call__(self, records: Records) -> StepResult:
-        (step,) = self.plan.steps
+        (step,) = self.plan.ready.steps
         method: PrivateMarginals = step.method
         columns = step.changes(self.plan.covering(records.names()).schema)
         stream = SecretStream(keyed_generator(self.entropy, 0))

@@ -4,24 +4,27 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from hashlib import sha256
 from math import inf, nextafter, prod
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from shoal.constraints import Constraints
+from shoal.judges.further_tables import like
 from shoal.mask._marginals.account import rho_of
 from shoal.mask._marginals.conditions import MOST_COMBINATIONS, combinations, outlines, places_of
 from shoal.mask._marginals.domain import Cell, Domain
 from shoal.mask._marginals.fitted import FittedMarginals
 from shoal.mask._marginals.generation import shuffled
 from shoal.mask._marginals.junction_tree import Columns
+from shoal.mask._marginals.prior import prior_of
 from shoal.mask._marginals.selection import Mechanism, OfTable, Search
 from shoal.mask.base import Mask
 from shoal.mask.secret_stream import SecretStream
 from shoal.mask.truncate_records import places_in_units
-from shoal.table.prelude import Bools, Generator, Longs, Progress, Records, StepResult
-from shoal.vocabulary.errors import ParameterError
+from shoal.table.prelude import Bools, Floats, Generator, Longs, Progress, Records, StepResult
+from shoal.vocabulary.errors import DataError, ParameterError
 from shoal.vocabulary.facts import Facts, PrivacyLoss
 from shoal.vocabulary.prelude import (
     ColumnName,
@@ -34,6 +37,7 @@ from shoal.vocabulary.prelude import (
     OfOriginal,
     OfPlan,
     Setting,
+    TablePath,
     method,
 )
 
@@ -72,6 +76,9 @@ class PrivateMarginals(Mask):
         never compared with the table. A rule between numbers is kept as far as the ends of intervals tell.
     records_per_person
         Records that one person may have. In a table with a person column, this many of each are drawn at random.
+    prior
+        A public table of some of the columns, such as another survey's: the model begins with what goes together there,
+        which costs no privacy. It must not come from the table, or from persons who are in it.
     most_cells
         Most cells of the model: with more, pairs fit in that need larger cliques, and time and memory grow.
 
@@ -96,6 +103,7 @@ class PrivateMarginals(Mask):
     pairs: Annotated[int, Ge(1)] | None = None
     rules: Annotated[tuple[str, ...], HoldsCells()] = ()
     records_per_person: Annotated[int, Ge(1)] = 1
+    prior: Annotated[Any, TablePath()] = None
     most_cells: Annotated[int, Ge(1)] = 100_000
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
@@ -113,18 +121,22 @@ class PrivateMarginals(Mask):
         domains = tuple(Domain.of(records[name], self.domain) for name in columns)
         shape = tuple(domain.size for domain in domains)
         rho = rho_of(Fraction(self.epsilon), Decimal(self.delta))
+        possible = self._possible(domains)
+        pairs = self.pairs or len(columns)
+        prior, digest = self._prior(domains, shape, possible, pairs)
         search = Search(
             shape=shape,
             rho=rho,
             by=None if self.by is None else list(columns).index(self.by),
-            pairs=self.pairs or len(columns),
+            pairs=pairs,
             most_cells=self.most_cells,
-            possible=self._possible(domains),
+            possible=possible,
             sensitivity=self.records_per_person,
+            prior=prior,
         )
         counted = records.take(self._kept(records, stream))
         codes = np.column_stack([domain.codes(counted[name]) for domain, name in zip(domains, columns)])
-        law, total, pairs = search.fitted(self.mechanism(codes, shape, stream), progress)
+        law, total, chosen = search.fitted(self.mechanism(codes, shape, stream), progress)
         facts: dict[str, Fact] = {
             "privacy loss": PrivacyLoss(
                 epsilon=self.epsilon, delta=self.delta, columns=tuple(columns), rho=nextafter(float(rho), inf)
@@ -132,9 +144,29 @@ class PrivateMarginals(Mask):
             "records per person": OfPlan(self.records_per_person),
             "zero-concentrated loss": OfPlan(float(rho)),
             "records counted": Count(n=len(counted), of=len(records)),
-            "pairs measured": OfOriginal([[columns[c] for c in pair] for pair in pairs]),
+            "pairs measured": OfOriginal([[columns[c] for c in pair] for pair in chosen]),
+            **digest,
         }
         return FittedMarginals(domains=domains, law=law, total=total), facts
+
+    def _prior(
+        self, domains: Sequence[Domain], shape: tuple[int, ...], possible: dict[Columns, Bools], pairs: int
+    ) -> tuple[dict[Columns, Floats], Facts]:
+        """The law that the public table gives, as far as there is one, and which table it was."""
+        if self.prior is None:
+            return {}, {}
+        public = like(outlines(domains), self.prior)
+        places = [place for place, domain in enumerate(domains) if domain.like.name in public]
+        if len(places) < 2 or not len(public):
+            raise DataError(
+                "private-marginals: prior must be a table with records and at least two columns of the step."
+            )
+        try:
+            codes = np.column_stack([domains[place].codes(public[domains[place].like.name]) for place in places])
+        except DataError as error:
+            raise DataError(f"private-marginals: in the table that prior names, {error}") from None
+        theta = prior_of(codes, places, shape, possible, (pairs, self.most_cells // 2))
+        return theta, {"categories of the prior (SHA-256)": OfPlan(sha256(codes.tobytes()).hexdigest())}
 
     def drawn(self, records: Records, fitted: FittedMarginals, facts: Facts, stream: SecretStream) -> StepResult:
         """As many new records as the law was fitted to, by the noisy counts.
