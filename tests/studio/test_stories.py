@@ -710,3 +710,60 @@ def test_what_sdcapp_does_is_done_here(browser: Any, fresh: Running, tmp_path: P
     assert state["tree"]["steps"][3]["columns"] == ["los", "drugs", "glucose"]
     titles = {m["title"] for m in fresh.ask("result", {"run": 1})[1]["measures"]}
     assert {"Individual risk of re-identification", "Special uniques (SUDA2)"} <= titles
+
+
+def test_the_example_opens_with_a_tour_once(browser: Any, fresh: Running) -> None:
+    """It points at real controls, goes on by what is done or by Next, is left at any point, and stays away then."""
+    (fresh.log.parent / "state" / "shoal" / "studio" / "tour").unlink()
+    with visit(browser, fresh, another(fresh)) as page:
+        page.click("text=Use the example")
+        page.wait_for_selector(".tour >> text=1 of 9")
+        page.wait_for_selector(".exposure[data-pointed]")
+        assert page.evaluate("document.activeElement.className") == "tour"
+        assert barriers(page) == []
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")  # Next
+        page.wait_for_selector("[aria-label='Role of diagnosis'][data-pointed]")
+        page.click(".tour >> text=Go there")
+        page.wait_for_selector("[aria-label='Role of diagnosis']:focus")
+        page.select_option("[aria-label='Role of diagnosis']", "confidential")
+        page.wait_for_selector("nav [data-title=Steps][data-pointed]")
+        go(page, "Steps")
+        page.wait_for_selector(".card input[data-pointed]")
+        page.click(".tour >> text=Next")
+        page.wait_for_selector(".top .strong[data-pointed]")
+        page.click(".tour >> text=Next")  # which runs the plan
+        page.wait_for_selector(".verdict[data-pointed]")
+        page.keyboard.press("Escape")
+        page.wait_for_selector(".tour", state="detached")
+        assert page.locator("[data-pointed]").count() == 0
+        page.click("text=Another table")
+        page.click("text=Close this table")
+        page.click("text=Use the example")
+        page.wait_for_selector(".exposure .big")
+        assert page.locator(".tour").count() == 0
+        page.keyboard.press("Control+k")
+        page.keyboard.type("tour")
+        page.keyboard.press("Enter")
+        page.click(".tour >> text=Leave the tour")
+        page.wait_for_selector(".tour", state="detached")
+
+
+def test_terms_say_what_they_mean(browser: Any, fresh: Running) -> None:
+    """By pointer and by key; one stop a term, and never in the name of a control."""
+    fresh.act("example")
+    fresh.idle()
+    with visit(browser, fresh, another(fresh)) as page:
+        go(page, "Ledger")
+        page.hover("main .term:text-is('ledger')")
+        page.wait_for_selector("#meaning:has-text('What all releases of the same people have given away')")
+        page.keyboard.press("Escape")
+        page.wait_for_selector("#meaning", state="hidden")
+        go(page, "Hierarchies")
+        term = page.locator("main .term[tabindex='0']:text-is('hierarchy')")
+        term.focus()
+        page.wait_for_selector("#meaning:has-text('How the values of a column become coarser')")
+        assert term.get_attribute("aria-describedby") == "meaning"
+        assert barriers(page) == []
+        assert page.locator("main .term:text-is('hierarchy')").count() > term.count() == 1
+        assert page.locator(":is(button, label, summary, h1, h2, h3, select) .term").count() == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 from shoal.release.review import Review
 from shoal.studio.parcels import bring
-from shoal.studio.saved import Work, earlier, home, key_of, recent, saving
+from shoal.studio.saved import NOT_SAVED, Work, earlier, home, key_of, note_tour, recent, saving
 from shoal.studio.working import Working
 from shoal.vocabulary.errors import InputError
 
@@ -44,6 +44,14 @@ class Opening(Working):
     async def do_example(self, several: bool = False) -> None:
         n = EXAMPLE_PERSONS if several else EXAMPLE_ROWS
         self._begin("open", "making the example", self._opened("open_example", Path(), n=n, several=several))
+
+    async def do_tour(self) -> None:
+        """Note that the tour was begun, so that it is not shown again unless it is asked for."""
+        try:
+            await asyncio.to_thread(note_tour, self.saved)
+        except OSError:
+            self._not_saved(NOT_SAVED)
+        self.session = self.session.moved_on()
 
     async def take_part(self, name: str, content: AsyncIterator[bytes], how: Mapping[str, Any], *, first: bool) -> None:
         """Take one of several files that were dropped together; `do_open_aside` opens them."""

@@ -17,6 +17,7 @@ import { act, ask, enter, say, store, upload, useStore } from './state.js';
 import { INSTEAD } from './linked.js';
 import { StandingBar } from './standing.js';
 import { Steps } from './steps.js';
+import { Tour, beginTour } from './tour.js';
 import { Utility } from './utility.js';
 
 // Four things are done in this order; each has its screens.
@@ -50,6 +51,7 @@ function Open() {
   const paths = path.split('\n').map((one) => one.trim()).filter(Boolean);
   const open = () => paths.length && !busy && act('open', { path: paths.length === 1 ? paths[0] : paths, how });
   const busy = state.job !== null;
+  const example = async (toured) => !busy && (await act('example')) && toured && beginTour();
   return html`<main class="opening" id="screen"><h1>Open a table</h1>
     <p class="lead">A table of people, with one row or several for each, or several tables that are linked, that you want to give to others. All stays on this machine: the studio uses no network.</p>
     <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>
@@ -61,7 +63,7 @@ function Open() {
     <details class="how"><summary>If the file is read wrongly</summary><div class="fields">${WRITTEN.map(([name, label, hint]) => html`<div class="field"><label for=${`how-${name}`}>${label}</label>
       <input id=${`how-${name}`} value=${how[name] ?? ''} onInput=${(e) => write({ ...how, [name]: e.target.value })} /><p class="hint">${hint}</p></div>`)}</div></details>
     <${Recent} busy=${busy} />
-    <p>No table at hand? <button onClick=${() => !busy && act('example')}>Use the example</button> <span class="hint">an invented hospital of 1,000 discharges</span></p>
+    <p>No table at hand? <button onClick=${() => example(!state.toured)}>Use the example</button> <span class="hint">an invented hospital of 1,000 discharges${state.toured ? '' : ', with a tour of two minutes that you can leave at any point'}</span>${state.toured && html` <button class="plain" onClick=${() => example(true)}>with the tour again</button>`}</p>
     <p>Or several tables? <button onClick=${() => !busy && act('example', { several: true })}>Use the linked example</button> <span class="hint">patients, their stays and laboratory values</span></p>
     ${busy && html`<p role="status">${state.job.stage} …</p>`}</main>`;
 }
@@ -122,7 +124,7 @@ function Bar({ open }) {
   const last = state.runs.at(-1);
   const can = !job && state.mistakes.length === 0;
   const cancels = job && ['run', 'explore'].includes(job.kind);
-  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows${table && ` in ${plural(state.tables.length, 'table')}`}</span><${Another} /><button class="plain" onClick=${tab}>New tab</button><${Palette} screens=${SCREENS} open=${open} run=${begin} />`}</div>
+  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows${table && ` in ${plural(state.tables.length, 'table')}`}</span><${Another} /><button class="plain" onClick=${tab}>New tab</button><${Palette} screens=${SCREENS} open=${open} run=${begin} tour=${beginTour} />`}</div>
     ${state.source && html`<div class="buttons">
       <button aria-disabled=${state.undo === null} title=${state.undo ?? 'nothing to undo'} onClick=${() => state.undo !== null && act('undo')}>Undo${state.undo && html`<span class="note-of">: ${state.undo}</span>`}</button>
       <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo${state.redo && html`<span class="note-of">: ${state.redo}</span>`}</button>
@@ -152,7 +154,7 @@ const screenOf = () => SCREENS.find(([name]) => location.hash === `#/${name}`)?.
 const DRAWER = 'shoal-studio-plan'; // the drawer with the text of the plan, as it was left
 
 function Studio() {
-  const { state, unreachable, table } = useStore();
+  const { state, unreachable, table, tour } = useStore();
   const [screen, show] = useState(screenOf());
   const latest = state?.runs.at(-1)?.number ?? 0;
   const [seen, remember] = useState(null); // the last run that this page knows
@@ -182,6 +184,12 @@ function Studio() {
     window.addEventListener('hashchange', follow);
     return () => window.removeEventListener('hashchange', follow);
   }, []);
+  const [source, follow] = useState(state?.source ?? null); // a table that is opened is looked at from its columns on
+  useEffect(() => {
+    if (!state) return;
+    if (source === null && state.source !== null) open('columns');
+    follow(state.source);
+  }, [state?.source]);
   useEffect(() => {
     const title = SCREENS.find(([name]) => name === screen)?.[1];
     document.title = state?.source ? `${title} · ${state.source} · shoal studio` : 'shoal studio';
@@ -193,7 +201,7 @@ function Studio() {
     <${Earlier} key=${state.source} />${ended && html`<${Ended} run=${ended} onLook=${() => open('result')} onClose=${() => offer(null)} />`}
     ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${GROUPS.map(([group, screens]) => html`<div class="group" role="group" aria-label=${group}><span class="hint" aria-hidden="true">${group}</span>${screens.map(([name, title]) => html`<button class=${table && INSTEAD[name] ? 'not-here' : ''} aria-current=${screen === name ? 'page' : null} data-title=${title} onClick=${() => open(name)}>${title}</button>`)}</div>`)}<button class="plan-button" aria-expanded=${plan} aria-controls="plan" onClick=${() => draw(!plan)}>${plan ? 'Hide the plan' : 'Show the plan'}</button></nav>
       <${StandingBar} screen=${screen} open=${open} />
-      <div class=${`work ${plan ? '' : 'without'}`}><main id="screen" tabindex="-1">${table && INSTEAD[screen] ? html`<h1>${SCREENS.find(([name]) => name === screen)[1]}</h1><p class="empty">${INSTEAD[screen]}</p>` : html`<${Screen} key=${screen} />`}</main><${Editor} shown=${plan} /></div>`}`;
+      <div class=${`work ${plan ? '' : 'without'}`}><main id="screen" tabindex="-1">${table && INSTEAD[screen] ? html`<h1>${SCREENS.find(([name]) => name === screen)[1]}</h1><p class="empty">${INSTEAD[screen]}</p>` : html`<${Screen} key=${screen} />`}</main><${Editor} shown=${plan} /></div>${tour && html`<${Tour} ...${{ screen, open, run: begin }} />`}`}`;
 }
 
 const place = document.getElementById('studio');
