@@ -767,3 +767,48 @@ def test_terms_say_what_they_mean(browser: Any, fresh: Running) -> None:
         assert barriers(page) == []
         assert page.locator("main .term:text-is('hierarchy')").count() > term.count() == 1
         assert page.locator(":is(button, label, summary, h1, h2, h3, select) .term").count() == 0
+
+
+def test_a_table_is_looked_at_before_it_is_opened(browser: Any, fresh: Running, tmp_path: Path) -> None:
+    """Its options, types and codes for missing are set before; what is set can be taken back."""
+    text = "alter;tag;lohn\n" + "".join(
+        f"{20 + i % 9 if i % 5 else -9};0{1 + i % 9}.03.2020;{i},5\n" for i in range(60)
+    )
+    (tmp_path / "leute.csv").write_text(text)
+    with visit(browser, fresh, another(fresh)) as page:
+        page.check("text=Look at it before it is opened")
+        page.set_input_files(".drop input", tmp_path / "leute.csv")
+        page.wait_for_selector("text=60 rows and 3 columns, read as semicolon-separated")
+        page.wait_for_selector("[aria-label='lohn: taken as'] option:text-is('text, as read')", state="attached")
+        page.fill("#look-decimal", ",")
+        page.press("#look-decimal", "Tab")
+        page.wait_for_selector("[aria-label='lohn: taken as'] option:text-is('number, as read')", state="attached")
+        page.select_option("[aria-label='tag: taken as']", "whole number")
+        page.fill("[aria-label='alter: codes for missing']", "-9")
+        page.press("[aria-label='alter: codes for missing']", "Tab")
+        assert barriers(page) == []
+        page.click("text=Open this table")
+        page.wait_for_selector(".notice:has-text(\"Column 'tag' has 60 cells that cannot be taken as a whole number\")")
+        page.select_option("[aria-label='tag: taken as']", "date")
+        page.click("text=Open this table")
+        page.wait_for_selector(".column:has-text('alter') >> text=12 missing")
+        page.wait_for_selector(".column:has-text('tag') >> text=date · 9 values")
+        page.click(".prepared >> text=Take back")
+        page.wait_for_selector(".column:has-text('tag') >> text=text · 9 values")
+
+
+def test_a_table_of_a_database_is_opened_by_its_address(browser: Any, fresh: Running, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "office.duckdb")) as connection:
+        connection.execute("create table people as select i % 7 as age, i % 2 as sex from range(70) t(i)")
+    with visit(browser, fresh, another(fresh)) as page:
+        page.fill("text=Or its path on this machine >> xpath=..//textarea", str(tmp_path / "office.duckdb"))
+        page.fill("text=Table of this database >> xpath=..//input", "people")
+        page.click(".opening button:text-is('Open')")
+        page.wait_for_selector(".top >> text=people of a duckdb database")
+    fresh.act("close")
+    fresh.act("open", path="postgresql://me:secret@127.0.0.1:1/x", how={"query": "people"})
+    notice = fresh.idle()["notice"]
+    assert notice[0] == "error"
+    assert "has a password" in notice[1]
+    assert "secret" not in notice[1]

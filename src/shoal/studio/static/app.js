@@ -8,6 +8,7 @@ import { Export } from './export.js';
 import { Frontier } from './frontier.js';
 import { Hierarchies } from './hierarchies.js';
 import { Ledger } from './ledger.js';
+import { Looked, Written, lookInto } from './look.js';
 import { html, number, plural, useAnswer, useId } from './parts.js';
 import { Palette } from './palette.js';
 import { Result } from './results.js';
@@ -29,29 +30,27 @@ const GROUPS = [
 ];
 const SCREENS = GROUPS.flatMap(([, screens]) => screens);
 
-const WRITTEN = [
-  ['delimiter', 'Separator', 'of a text file; found out where it is left empty'],
-  ['decimal', 'Decimal mark', 'of a text file; a point where it is left empty'],
-  ['encoding', 'Encoding', 'of a text file, as in latin-1; found out where it is left empty'],
-  ['sheet', 'Sheet', 'of an Excel file; the first where it is left empty'],
-];
-
 function Open() {
   const { state } = useStore();
   const [path, set] = useState('');
   const [over, drag] = useState(false);
   const [how, write] = useState({});
+  const [first, look] = useState(false); // whether a file is looked at before it is opened
+  const [looked, see] = useState(null);
   const id = useId('path');
   const drop = (e) => {
     e.preventDefault();
     drag(false);
     if (e.dataTransfer.files[0]) take([...e.dataTransfer.files]);
   };
-  const take = async (files) => (files[0].name.endsWith('.json') ? act('review', { text: await files[0].text(), name: files[0].name }) : upload(files, how));
+  const take = async (files) => (files[0].name.endsWith('.json') ? act('review', { text: await files[0].text(), name: files[0].name }) : first && files.length === 1 ? see(await lookInto(files[0], how)) : upload(files, how));
   const paths = path.split('\n').map((one) => one.trim()).filter(Boolean);
-  const open = () => paths.length && !busy && act('open', { path: paths.length === 1 ? paths[0] : paths, how });
+  const database = paths.length === 1 && (/^[a-z][a-z0-9]*(\+\w+)?:\/\//i.test(paths[0]) || /\.duckdb$/i.test(paths[0]));
+  const asked = database ? how : { ...how, query: '' };
+  const open = async () => paths.length > 0 && !busy && (first && paths.length === 1 ? see(await lookInto(paths[0], asked)) : act('open', { path: paths.length === 1 ? paths[0] : paths, how: asked }));
   const busy = state.job !== null;
   const example = async (toured) => !busy && (await act('example')) && toured && beginTour();
+  if (looked) return html`<${Looked} first=${looked} how=${asked} leave=${() => see(null)} />`;
   return html`<main class="opening" id="screen"><h1>Open a table</h1>
     <p class="lead">A table of people, with one row or several for each, or several tables that are linked, that you want to give to others. All stays on this machine: the studio uses no network.</p>
     <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>
@@ -59,9 +58,10 @@ function Open() {
       <p class="hint">Several files at once are linked tables, such as patients and their stays. CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along. Or a release that somebody handed to you for review (.json).</p></div>
     <form class="field" onSubmit=${(e) => { e.preventDefault(); open(); }}><label for=${id}>Or its path on this machine</label>
       <div class="row"><textarea id=${id} rows=${Math.max(1, path.split('\n').length)} value=${path} onInput=${(e) => set(e.target.value)} aria-describedby=${`${id}-help`} onKeyDown=${(e) => { if (e.key === 'Enter' && !e.shiftKey) { e.preventDefault(); open(); } }}></textarea><button class="strong">Open</button></div>
-      <p class="hint" id=${`${id}-help`}>A folder of linked tables, or one path a line (Shift and Enter), opens them together.</p></form>
-    <details class="how"><summary>If the file is read wrongly</summary><div class="fields">${WRITTEN.map(([name, label, hint]) => html`<div class="field"><label for=${`how-${name}`}>${label}</label>
-      <input id=${`how-${name}`} value=${how[name] ?? ''} onInput=${(e) => write({ ...how, [name]: e.target.value })} /><p class="hint">${hint}</p></div>`)}</div></details>
+      <p class="hint" id=${`${id}-help`}>A folder of linked tables, or one path a line (Shift and Enter), opens them together. Or the address of a database, as in postgresql://user@host/name or people.duckdb.</p></form>
+    ${database && html`<div class="field"><label for="query">Table of this database, or a SELECT</label><input id="query" value=${how.query ?? ''} onInput=${(e) => write({ ...how, query: e.target.value })} /><p class="hint">A password comes from the environment (SHOAL_PASSWORD), never from the address.</p></div>`}
+    <p><label><input type="checkbox" checked=${first} onChange=${(e) => look(e.target.checked)} /> Look at it before it is opened</label> <span class="hint">its first rows, types of columns, codes for missing</span></p>
+    <details class="how"><summary>If the file is read wrongly</summary><${Written} how=${how} write=${write} /></details>
     <${Recent} busy=${busy} />
     <p>No table at hand? <button onClick=${() => example(!state.toured)}>Use the example</button> <span class="hint">an invented hospital of 1,000 discharges${state.toured ? '' : ', with a tour of two minutes that you can leave at any point'}</span>${state.toured && html` <button class="plain" onClick=${() => example(true)}>with the tour again</button>`}</p>
     <p>Or several tables? <button onClick=${() => !busy && act('example', { several: true })}>Use the linked example</button> <span class="hint">patients, their stays and laboratory values</span></p>
