@@ -94,6 +94,7 @@ def run(page: Any, number: int, outcome: str = "proved") -> None:
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with running(tmp_path_factory.mktemp("fresh")) as one:
         one.enter()
+        one.act("tour")
         yield one
 
 
