@@ -136,19 +136,23 @@ def planned(folder: Path, file: str, plan: dict[str, Any], *, run: bool = True) 
 
 
 def children(parent: int) -> list[int]:
-    """Processes of the studio that hold the table: below the one that was started, which may only watch.
+    """Processes of the studio that hold the table: copies of one that was made ready for them, somewhere below it.
 
     The one that was started last comes last.
     """
     above: dict[int, int] = {}
-    spawned: dict[int, int] = {}
+    copied: dict[int, int] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             facts = status.read_text().rpartition(")")[2].split()
             above[int(status.parent.name)] = int(facts[1])
-            if "spawn_main" in (status.parent / "cmdline").read_text():
-                spawned[int(status.parent.name)] = int(facts[19])  # when it was started
+            if "multiprocessing.forkserver" in (status.parent / "cmdline").read_text():
+                copied[int(status.parent.name)] = int(facts[19])  # when it was started
         except OSError:
             continue
-    below = [process for process in spawned if parent in (above[process], above.get(above[process]))]
-    return sorted(below, key=lambda process: (spawned[process], process))
+
+    def below(process: int) -> bool:
+        return process == parent or (process in above and below(above[process]))
+
+    holding = [process for process in copied if above[process] in copied and below(process)]
+    return sorted(holding, key=lambda process: (copied[process], process))

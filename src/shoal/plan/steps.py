@@ -221,9 +221,7 @@ class PartitionStep(Step):
             return {}
         if self.unit is not None:
             return {"unit": OfPlan(self.unit)}
-        of_records = self.method.partition(
-            records, columns=by, seed=rng, small_strata=self.small_strata, unit="record"
-        )
+        of_records = self.method.partition(records, columns=by, seed=rng, small_strata=self.small_strata, unit="record")
         return {"unit": OfPlan(f"{unit}, by default"), LOSS_OF_RECORDS: Figure(value=_loss(of_records, records, by))}
 
     def as_mapping(self) -> Spec:
