@@ -118,21 +118,33 @@ def running(folder: Path, *more: str, largest: int | None = None, temporary: Pat
             process.wait(LONGEST)
 
 
-@contextmanager
-def planned(folder: Path, file: str, plan: dict[str, Any], *, run: bool = True) -> Iterator[Running]:
+def opened(studio: Running, file: Path) -> Running:
+    """A studio that has opened a table, and nothing of what was open before."""
+    cleared(studio).act("open", path=str(file))
+    assert studio.idle()["source"] == file.name, studio.idle()["notice"]
+    return studio
+
+
+def cleared(studio: Running) -> Running:
+    """A studio without a table or a review."""
+    if studio.idle()["review"] is not None:
+        studio.act("leave")
+    if studio.idle()["source"] is not None:
+        studio.act("close")
+    return studio
+
+
+def planned(studio: Running, file: Path, plan: dict[str, Any], *, run: bool = True) -> Running:
     """A studio with a table and a plan, which was run and proved."""
-    with running(folder, file) as one:
-        one.enter()
-        one.idle()
-        one.act("edit", text=json.dumps(plan))
-        if run:
-            one.act("run")
-            state = one.idle()
-            assert [each["released"] for each in state["runs"]] == [True], (
-                state["notice"],
-                one.ask("result", {"run": 1}),
-            )
-        yield one
+    opened(studio, file).act("edit", text=json.dumps(plan))
+    if run:
+        studio.act("run")
+        state = studio.idle()
+        assert [each["released"] for each in state["runs"]] == [True], (
+            state["notice"],
+            studio.ask("result", {"run": 1}),
+        )
+    return studio
 
 
 def children(parent: int) -> list[int]:
