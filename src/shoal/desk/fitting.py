@@ -19,7 +19,8 @@ from shoal.mask.private_marginals import PrivateMarginals
 from shoal.mask.secret_stream import SecretStream
 from shoal.plan import Plan
 from shoal.plan.admission import admit
-from shoal.plan.linked import LinkedPlan, any_plan
+from shoal.plan.any_plan import any_plan
+from shoal.plan.linked import LinkedPlan
 from shoal.privacy.differential import Differential
 from shoal.release.fitted import Cells, Fitted
 from shoal.release.refusal import require
