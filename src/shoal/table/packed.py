@@ -15,8 +15,8 @@ Coding = tuple[Longs, Floats]
 """Number of categories of each column, 0 for one of coordinates, and the sides of their points."""
 
 FEW, EACH, MANY = 8, 4, 32
-"""Codes are faster for more categories, over all nominal columns without a hierarchy, than FEW and EACH times as many as
-there are other coordinates, and in any case for more than MANY.
+"""Codes are faster for more categories, over all nominal columns without a hierarchy, than FEW and EACH times as many
+as there are other coordinates, and in any case for more than MANY.
 
 Measured with `bench/mdav.py --categories`.
 """
