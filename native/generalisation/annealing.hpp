@@ -189,8 +189,9 @@ class Annealing {
     const std::size_t j = raised[random_.below(raised.size())];
     const Hierarchies& h = covering_.hierarchies();
     const std::int32_t level = static_cast<std::int32_t>(random_.below(static_cast<std::uint64_t>(c.levels[j])));
-    const std::int32_t label = h.label(j, level, covering_.leaves(i)[j]);
-    for (const std::int32_t m : c.members) (h.label(j, level, covering_.leaves(m)[j]) == label ? part : rest).push_back(m);
+    const std::int32_t* const labels = h.labels(j, level);
+    const std::int32_t label = labels[covering_.leaves(i)[j]];
+    for (const std::int32_t m : c.members) (labels[covering_.leaves(m)[j]] == label ? part : rest).push_back(m);
     return true;
   }
 

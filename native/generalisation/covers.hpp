@@ -31,12 +31,23 @@ class Covering {
   // The cover of some records, none of its levels above those of a cover known to hold them all.
   Levels cover(const Members& members, const Levels* known = nullptr) const {
     Levels levels(columns(), 0);
-    const std::int32_t* first = leaves(members.front());
-    for (const std::int32_t i : members) {
-      widen(levels, first, leaves(i));
-      if (known != nullptr && levels == *known) break;
+    const std::int32_t* const first = leaves(members.front());
+    for (std::size_t j = 0; j < levels.size(); ++j) {
+      const std::int32_t most = known != nullptr ? (*known)[j] : hierarchies_.highest(j);
+      levels[j] = level_of(j, members, first[j], most);
     }
     return levels;
+  }
+
+  // What a record loses under a cover of records like `first` that is raised to cover it as well.
+  double loss_beside(const Levels& levels, const std::int32_t* first, const std::int32_t* other) const {
+    double sum = 0;
+    for (std::size_t j = 0; j < levels.size(); ++j) {
+      const std::int32_t level = hierarchies_.meet(j, levels[j], first[j], other[j]);
+      if (level > hierarchies_.height(j)) return std::numeric_limits<double>::infinity();
+      sum += hierarchies_.loss(j, level, other[j]);
+    }
+    return sum;
   }
 
   // What one record loses under a cover.
@@ -50,6 +61,22 @@ class Covering {
   }
 
  private:
+  // The lowest level of a column at which all records have one label, if that is below `most`.
+  std::int32_t level_of(std::size_t j, const Members& members, std::int32_t first, std::int32_t most) const {
+    std::int32_t level = 0;
+    const std::int32_t* labels = hierarchies_.labels(j, level);
+    std::int32_t own = labels[first];
+    for (auto i = members.begin(); i != members.end() && level < most; ++i) {
+      const std::int32_t leaf = leaves(*i)[j];
+      if (labels[leaf] == own) continue;
+      level = hierarchies_.meet(j, level, first, leaf);
+      if (level >= most) break;
+      labels = hierarchies_.labels(j, level);
+      own = labels[first];
+    }
+    return level;
+  }
+
   const Hierarchies& hierarchies_;
   const Combinations& table_;
   const std::int32_t* row_of_;
@@ -71,9 +98,7 @@ struct Covered {
   std::size_t size() const { return members.size(); }
   // What a record would lose after another one joined the class.
   double loss_with(std::int32_t record, const Covering& covering) const {
-    Levels wider = levels;
-    covering.widen(wider, covering.leaves(members.front()), covering.leaves(record));
-    return covering.loss(wider, covering.leaves(record));
+    return covering.loss_beside(levels, covering.leaves(members.front()), covering.leaves(record));
   }
   // The class with one more record.
   Covered with(std::int32_t record, const Covering& covering) && {

@@ -29,6 +29,8 @@ class Hierarchies {
     for (std::size_t j = 0; j < columns; ++j) {
       labels_[j] = labels;
       losses_[j] = losses;
+      const std::int32_t* const top = this->labels(j, heights_[j]);
+      rooted_.push_back(std::all_of(top, top + sizes_[j], [&](std::int32_t label) { return label == *top; }));
       const auto cells = static_cast<std::size_t>(sizes_[j]) * static_cast<std::size_t>(heights_[j] + 1);
       labels += cells;
       losses += cells;
@@ -40,6 +42,11 @@ class Hierarchies {
   std::int32_t leaves(std::size_t j) const { return sizes_[j]; }
   std::int32_t label(std::size_t j, std::int32_t level, std::int32_t leaf) const { return labels_[j][at(j, level, leaf)]; }
   double loss(std::size_t j, std::int32_t level, std::int32_t leaf) const { return losses_[j][at(j, level, leaf)]; }
+
+  // The labels of a level, by leaf.
+  const std::int32_t* labels(std::size_t j, std::int32_t level) const { return labels_[j] + at(j, level, 0); }
+  // The level above which no two leaves can have to go for a label in common.
+  std::int32_t highest(std::size_t j) const { return heights_[j] + (rooted_[j] ? 0 : 1); }
 
   // The lowest level from `level` on at which two leaves share a label; height + 1 where there is none.
   std::int32_t meet(std::size_t j, std::int32_t level, std::int32_t a, std::int32_t b) const {
@@ -55,6 +62,7 @@ class Hierarchies {
   std::vector<std::int32_t> sizes_, heights_;
   std::vector<const std::int32_t*> labels_;
   std::vector<const double*> losses_;
+  std::vector<bool> rooted_;  // whether all leaves of a column have one label at its height
 };
 
 // All nodes in the order of their mean loss, each once, found as they are asked for. Every node but the lowest is

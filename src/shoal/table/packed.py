@@ -14,8 +14,9 @@ from shoal.vocabulary.errors import WidthError, plural
 Coding = tuple[Longs, Floats]
 """Number of categories of each column, 0 for one of coordinates, and the sides of their points."""
 
-MANY = 32
-"""Number of categories, over all nominal columns without a hierarchy, above which codes are faster.
+FEW, EACH, MANY = 8, 4, 32
+"""Codes are faster for more categories, over all nominal columns without a hierarchy, than FEW and EACH times as many
+as there are other coordinates, and in any case for more than MANY.
 
 Measured with `bench/mdav.py --categories`.
 """
@@ -42,7 +43,8 @@ class Packed:
         Raises WidthError if the mean of the records would take too long.
         """
         columns = [records[name] for name in names]
-        if sum(v.width for v in columns if _plain(v)) <= MANY:
+        others = sum(v.width for v in columns if not _plain(v))
+        if sum(v.width for v in columns if _plain(v)) <= min(FEW + EACH * others, MANY):
             x = records.matrix(v.name for v in columns)
             return cls(x=x, categories=np.zeros(x.shape[1], dtype=np.int64), sides=np.zeros(x.shape[1]))
         _check_time(columns, len(records))

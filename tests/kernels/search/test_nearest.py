@@ -131,3 +131,12 @@ def test_where_nothing_is_known_everybody_ties(monkeypatch, pair):
     nothing = np.empty((40, 0))
     assert nearest.link(nothing, nothing, np.arange(40)).tolist() == [1 / 40] * 40
     assert not nearest.nearest_distance(nothing, nothing).any()
+
+
+@pytest.mark.parametrize("near", [0.0, 1e-10, 1e-6])
+def test_a_table_is_linked_with_itself_by_equal_rows(near):
+    """Zeros of both signs are equal, whatever the numbers of their rows; what is as near as rounding ties as well."""
+    x = np.array([[0.0, 1], [-0.0, 1], [2, 1], [2 + near, 1], [5, 1], [-5, 3]])
+    columns, truth = list(x.T.copy()), np.array([4, 0, 2, 3, 1, 5])
+    chances = nearest.link_columns(columns, columns, truth, truth, x_ids=np.arange(6), y_ids=truth)
+    assert chances.tolist() == naive.link(x, x[truth], truth).tolist()
