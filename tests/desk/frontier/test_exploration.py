@@ -353,7 +353,7 @@ def test_what_is_required_to_be_differentially_private_is_not_chosen_by_the_tabl
 
     With the requirement nothing is tried, whatever the table.
     """
-    bounds = dict.fromkeys(COLUMNS, [-3, 3])
+    bounds = {name: [-3, 3] for name in COLUMNS}
     noise = {"mask": "laplace", "columns": list(COLUMNS), "bounds": bounds, "epsilon": [0.5, 8]}
     asked = plan(method={"noisy": [noise]})
     tables = table(20), table(20)[1:]
