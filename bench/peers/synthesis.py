@@ -168,6 +168,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"no_exact_matches": True},
     {"no_exact_matches": True, "min_leaf": 5},
     {"no_exact_matches": True, "min_leaf": 3},
+    {"no_exact_matches": True, "candidates": 3, "by": "PUMA"},
 )
 """Parameters of `cart` that are tried."""
 

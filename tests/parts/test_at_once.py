@@ -1,7 +1,7 @@
 """What needs records at once gets them: columns of a step, or the table of a plan; refused is what does not fit."""
 
 import json
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +114,11 @@ def test_small_strata_are_united_and_categories_of_missing_cells_compared(table,
 
 
 def test_missing_numbers_are_no_category_here_either(table):
-    frame = table(900).with_columns(x=pl.when(pl.col("x") > 0).then("x"))
+    """Nor are they where none is missing, so that a refusal does not tell whether one is."""
+    lacking = table(900).with_columns(x=pl.when(pl.col("x") > 0).then("x"))
     plan = plan_of([{"mask": "permute", "columns": ["y"]}])
     plan["columns"] = plan["columns"] | {"x": {"role": "other", "missing": "category"}}
-    for asked in (plan, whole_plan(plan)):
+    for frame, asked in product((lacking, table(900)), (plan, whole_plan(plan))):
         with pytest.raises(DataError, match="'x' is continuous; missing: category is for nominal columns"):
             protect(frame, asked, workers=1)
 

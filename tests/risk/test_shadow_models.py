@@ -10,7 +10,7 @@ import shoal
 from risk.test_density_ratio import ROLES, people, records
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
-from shoal.risk.shadow_models import _ratios
+from shoal.risk.shadow_models import _ratios, _relative
 from shoal.run.again import OnOtherRecords
 from shoal.vocabulary.errors import NoFigure
 
@@ -87,3 +87,19 @@ def test_shadows_say_what_is_lacking() -> None:
 
 def refuse(table: shoal.Microdata, plan: shoal.Plan, seed: int) -> shoal.Records:
     raise shoal.Refused("Nothing is released.")
+
+
+def test_relative_densities_by_hand_and_their_attack_on_planted_leaks() -> None:
+    """Densities 1 and 3 in the shadows have the mean 2; the order of ratios is that of the share who are smaller."""
+    signals = np.log(np.array([[1.0, 4.0], [3.0, 4.0]]))
+    assert _relative(signals, np.log(np.array([6.0, 2.0]))) == pytest.approx(np.log([3.0, 0.5]))
+    far = np.array([[-2000.0], [-2001.0]])  # no underflow
+    assert _relative(far, np.array([-2000.0]))[0] == pytest.approx(-np.log((1 + np.exp(-1)) / 2))
+    copied = [{"mask": "round", "columns": ["pay"], "base": 0.1}]
+    relative, likelihood = (shadows(copied, shadows=4, statistic=name) for name in ("relative", "likelihood"))
+    assert relative.interval.low > 0.8
+    area = "area under the curve"
+    for finding, other, name in ((relative, likelihood, "likelihood"), (likelihood, relative, "relative")):
+        assert finding.details[f"by the statistic {name}"][area] == other.details[area]
+    nothing = shadows([{"mask": "permute", "columns": [name]} for name in ROLES], shadows=4, statistic="relative")
+    assert nothing.interval.low < 0.5 < nothing.interval.high

@@ -110,6 +110,8 @@ def test_unclassified_and_absent_columns() -> None:
         ([1, 2**60, 3], {}, "integers beyond 2\\^53"),
         (["x", "y", "z"], {"order": ["x", "y"]}, "leaves out 1 value of the data"),
         (["x", None, "z"], {"level": "ordinal", "missing": "category"}, "missing: category is for nominal"),
+        (["x", "y", "z"], {"level": "ordinal", "missing": "category"}, "missing: category is for nominal"),
+        ([1.0, 2.0, 3.0], {"missing": "category"}, "is continuous; missing: category is for nominal"),
     ],
 )
 def test_bad_cells_are_named_by_column_and_count(column: list[Any], spec: dict[str, Any], message: str) -> None:

@@ -32,7 +32,7 @@ KEYS = ("replace", "order")
 NOT_MADE = ("identifier", *UNITS)
 """Roles of columns that are not made up, and not released."""
 
-PER_TABLE = ("given", "order", "numbers", "groups", "small", "no_exact_matches")
+PER_TABLE = ("given", "order", "numbers", "groups", "small", "no_exact_matches", "candidates", "by")
 """Parameters of methods that are about the columns, or groups, of one table."""
 
 NO_CLASSES = (

@@ -1,7 +1,7 @@
 """Membership inference by shadow models: the plan carried out on tables with a person and on tables without."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from shoal.judges.further_tables import like
 from shoal.judges.membership_curve import best_attack
 from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, Records, TablePair, common, comparable
 from shoal.judges.table_pair import Again
+from shoal.kernels.elementary import exp, log
 from shoal.risk.base import RiskMeasure
 from shoal.vocabulary.prelude import (
     Columns,
@@ -17,6 +18,7 @@ from shoal.vocabulary.prelude import (
     Ge,
     Gt,
     Le,
+    Nested,
     NoFigure,
     OfOriginal,
     OfPlan,
@@ -42,13 +44,15 @@ LEAST = 1e-9
     source="Carlini, Chien, Nasr, Song, Terzis & Tramèr (2022); Zarifzadeh, Liu & Shokri (2024)",
 )
 class ShadowModels(RiskMeasure):
-    """Success of telling members of the original data from others by carrying the plan out again (LiRA).
+    """Success of telling members of the original data from others by carrying the plan out again (LiRA, RMIA).
 
     The attacker knows the plan and people of the population. He draws tables of the original and the holdout, each of
     the people attacked being in half of them, carries the plan out on each, and looks at the density of released
     records at the person's place. Compared is how likely the density in the true release is with the person in the
     table, and without (normal laws of its logarithm; how much a person changes it is drawn towards the mean of all).
-    So people are judged by what the method does with people like them, which distances and densities cannot.
+    So people are judged by what the method does with people like them, which distances and densities cannot. With few
+    shadows a simpler comparison may do more: of the density in the true release with the mean of those of all shadows
+    (RMIA). That a person's ratio is so many times that of others orders people as the ratio does.
 
     The figure is the area under the curve: the probability that a member has a higher ratio than a record of the
     holdout, ties counting one half. One half is no risk; the interval is DeLong's. The facts give the rates of true
@@ -67,6 +71,9 @@ class ShadowModels(RiskMeasure):
     false_positives
         With it the figure is the share of members who are told at this rate of others taken for members (0.1 or 0.01,
         say) in place of the area.
+    statistic
+        The comparison by which the figure is: `likelihood` with and without the person (LiRA), or with the mean
+        (`relative`, RMIA). The facts have both, of the same shadows.
     shadows
         Times that the plan is carried out, an even number. With more, less depends on chance: 16 find most, LiRA's
         authors take 128 and more.
@@ -82,6 +89,7 @@ class ShadowModels(RiskMeasure):
     holdout: Annotated[Any, TablePath()] = None
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     false_positives: Annotated[float, Gt(0), Le(0.5), Setting()] | None = None
+    statistic: Literal["likelihood", "relative"] = "likelihood"
     shadows: Annotated[int, Ge(4)] = 16
     attacks: Annotated[int, Ge(10)] = 500
 
@@ -99,8 +107,17 @@ class ShadowModels(RiskMeasure):
         widths = places.widths(others, rng)
         people = np.hstack([members, others])
         truth, *signals = (places.log_densities(cells, people, widths) for cells in points)
-        ratios = np.array([_ratios(*of_width, inside) for of_width in zip(np.stack(signals, axis=1), truth)])
-        chosen, curve = best_attack(ratios[:, : attacked.members], ratios[:, attacked.members :], rng)
+        by_width = list(zip(np.stack(signals, axis=1), truth))
+        scores = {
+            "likelihood": np.array([_ratios(*of_width, inside) for of_width in by_width]),
+            "relative": np.array([_relative(*of_width) for of_width in by_width]),
+        }
+        curves = {
+            name: best_attack(of_all[:, : attacked.members], of_all[:, attacked.members :], rng)
+            for name, of_all in scores.items()
+        }
+        chosen, curve = curves[self.statistic]
+        (other,) = (name for name in curves if name != self.statistic)
         value, interval = curve.figure(self.false_positives)
         return self.finding(
             value,
@@ -109,6 +126,7 @@ class ShadowModels(RiskMeasure):
             interval=interval,
             facts={
                 **curve.facts,
+                f"by the statistic {other}": Nested(curves[other][1].facts),
                 "shadow models": OfPlan(self.shadows),
                 "people attacked": Count(n=len(curve.members), unit="people"),
                 "others attacked": Count(n=len(curve.others), unit="people"),
@@ -177,6 +195,16 @@ class _Attacked:
         strangers = self.theirs[self.strangers + pool[pool >= of_original] - of_original]
         rows = np.concatenate([mine, further]), np.concatenate([theirs, strangers])
         return self.again(self.holdout, *rows, int(rng.integers(2**62)), course)
+
+
+def _relative(signals: Floats, truth: Floats) -> Floats:
+    """Shape (people,); logarithms of the density in the true release over the mean of those of all shadows.
+
+    Half of the shadows have the person, so that the mean is that over both worlds (Zarifzadeh, Liu & Shokri 2024, where
+    a score is the share of others whose ratio is smaller: an order that the ratio itself has).
+    """
+    highest = signals.max(axis=0)
+    return np.asarray(truth - highest - log(exp(signals - highest).mean(axis=0)))
 
 
 def _ratios(signals: Floats, truth: Floats, inside: Bools) -> Floats:

@@ -18,10 +18,12 @@ def treat_missing(records: Records, schema: Schema) -> tuple[Records, ByLabel]:
     facts: ByLabel = {}
     changed = []
     for variable in records.variables:
+        policy = schema.columns[variable.name].missing_policy
+        if policy == "category":
+            check_nominal(variable)  # whatever its cells are: a refusal may not tell whether one is missing
         if variable.complete:
             continue
         count = int(variable.missing.sum())
-        policy = schema.columns[variable.name].missing_policy
         facts[variable.name] = {"missing": count, "policy": policy}
         match policy:
             case "refuse":
@@ -86,6 +88,5 @@ def check_nominal(variable: Variable) -> None:
 
 
 def _as_category(variable: Variable) -> Variable:
-    check_nominal(variable)
     codes = np.where(variable.missing, len(variable.categories), variable.values)
     return replace(variable, values=codes.astype(np.int32), categories=(*variable.categories, None))

@@ -346,3 +346,21 @@ def test_an_unknown_method_is_answered_with_each_name_once() -> None:
         candidates(Plan.of(plan(method=["mdaw"])))
     names = str(caught.value).split("Known: ")[1].rstrip(".").split(", ")
     assert len(set(names)) == len(names)
+
+
+def test_what_is_required_to_be_differentially_private_is_not_chosen_by_the_table(tmp_path: Path) -> None:
+    """The attack: with one seed, a record more or less decides which private noises are on the frontier.
+
+    With the requirement nothing is tried, whatever the table.
+    """
+    bounds = {name: [-3, 3] for name in COLUMNS}
+    noise = {"mask": "laplace", "columns": list(COLUMNS), "bounds": bounds, "epsilon": [0.5, 8]}
+    asked = plan(method={"noisy": [noise]})
+    tables = table(20), table(20)[1:]
+    frontiers = [shoal.explore(frame, asked, tmp_path / str(len(frame))).pareto for frame in tables]
+    assert frontiers[0] != frontiers[1]
+    required = {**asked, "requirements": [{"privacy": "differential", "epsilon": 8}]}
+    for frame in tables:
+        with pytest.raises(PlanError, match="no step pays for what the choice of one of them tells"):
+            shoal.explore(frame, required, tmp_path / "required")
+    assert not (tmp_path / "required").exists()

@@ -31,7 +31,7 @@ from shoal.run.linked import links_of, with_persons
 from shoal.table.files.checksums import sha256_of
 from shoal.table.files.kept_results import KeptResults
 from shoal.table.microdata import Microdata
-from shoal.vocabulary.errors import DataError
+from shoal.vocabulary.errors import DataError, PlanError
 from shoal.vocabulary.facts import Better
 from shoal.vocabulary.parameters import TablePath, holds
 from shoal.vocabulary.progress import shown
@@ -188,7 +188,17 @@ def listed(table: Any, plan: Plan | LinkedPlan, directory: str | Path, *, seed: 
 
 
 def _asked(plan: Plan | LinkedPlan, table: Any) -> tuple[list[Candidate], Candidate, Axes, Any]:
-    """The candidates, the table without protection, the axes, and the table, or tables, as they are tried."""
+    """The candidates, the table without protection, the axes, and the table, or tables, as they are tried.
+
+    Raises PlanError for a plan that requires differential privacy: which candidate is best hangs on the table.
+    """
+    plans = plan.tables.values() if isinstance(plan, LinkedPlan) else (plan,)
+    if any(model.of_account for described in plans for model in described.requirements):
+        raise PlanError(
+            "explore: candidates are compared by figures of the table, and no step pays for what the choice of one of "
+            "them tells, so that differential could not be proved of it. Explore a public table, or an invented one of "
+            "shoal.example, and protect this one by what was chosen there."
+        )
     if isinstance(plan, LinkedPlan):
         return linked_candidates(plan), linked_unprotected(plan), linked_axes(plan), tables_in_memory(table, plan)
     return candidates(plan), unprotected(plan), axes_of(plan), table

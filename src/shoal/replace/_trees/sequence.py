@@ -100,12 +100,15 @@ class Chain:
     given: tuple[Part, ...]  # What is kept and predicts
     models: tuple[Model, ...]
 
-    def drawn(self, rows: Longs, stay: list[Floats], rng: Generator) -> list[Floats]:
-        """New values for some of the records, of each part in turn; the first parts `stay`, shape (m,) each."""
-        new = [*(part.values[rows] for part in self.given), *stay]
-        for model in self.models[len(stay) :]:
-            new.append(model.drawn(np.vstack(new) if new else np.empty((0, len(rows))), rng)[0])
-        return new[len(self.given) :]
+    def draw_into(self, values: list[Floats], rows: Longs, first: int, rng: Generator) -> int:
+        """New values for some of the records, in place, of each part from `first` on; how many of them break a rule."""
+        new, broken = [*(part.values[rows] for part in self.given), *(part[rows] for part in values[:first])], 0
+        for model, whole in zip(self.models[first:], values[first:]):
+            drawn, count = model.drawn(np.vstack(new) if new else np.empty((0, len(rows))), rng)
+            whole[rows] = drawn
+            new.append(drawn)
+            broken += count
+        return broken
 
 
 def synthesised(

@@ -22,12 +22,13 @@ import numpy as np
 
 from shoal.replace._trees.columns import Column, Part
 from shoal.replace._trees.donors import Growing
+from shoal.replace._trees.nearest_tables import choose
 from shoal.replace._trees.sequence import Chain, Rules, synthesised
-from shoal.replace._trees.unlike_uniques import Drawing, unlike_uniques
+from shoal.replace._trees.unlike_uniques import Drawing, facts_of, redrawn
 from shoal.replace.base import Replacement
 from shoal.table.prelude import Floats, Generator, Longs, Partition, Progress, Records, StepResult, tracked
 from shoal.table.records import unchanged
-from shoal.vocabulary.prelude import Columns, Count, Fact, ParameterError, family, quoted
+from shoal.vocabulary.prelude import ColumnName, Columns, Count, Fact, Ge, Le, ParameterError, family, quoted
 
 DONORS = 10
 """Records of a leaf from which on what is drawn there is nobody's. With a leaf of one record its cells come back, and
@@ -59,6 +60,11 @@ class TreeSynthesiser(Replacement):
         Draw a record again while it equals one that only one original record is like, on all columns or on the
         quasi-identifiers and confidential ones: first its second half of columns, then all of them. That such a record
         is absent tells something, too, which the explanation of synthesis bounds.
+    candidates
+        Records that are drawn for each that is kept: of all of them those are kept whose tables of all pairs of columns
+        come nearest to the original's. More is more useful and tells more of the tables.
+    by
+        A column within whose categories these tables are compared, such as the area.
     """
 
     given: Annotated[tuple[str, ...], Columns()] = ()
@@ -68,10 +74,12 @@ class TreeSynthesiser(Replacement):
     smooth: bool = True
     exclude: bool = True
     no_exact_matches: bool = False
+    candidates: Annotated[int, Ge(1), Le(100)] = 1
+    by: Annotated[str | None, ColumnName()] = None
 
     @property
     def anew(self) -> bool:
-        return self.growing.min_leaf >= DONORS
+        return self.growing.min_leaf >= DONORS and self.candidates == 1
 
     @property
     def predictors(self) -> tuple[str, ...]:
@@ -79,6 +87,8 @@ class TreeSynthesiser(Replacement):
 
     @property
     def whole_needed(self) -> str:
+        if self.candidates > 1:
+            return "all records at once for candidates. Leave it out"
         return "all records at once for no_exact_matches. Leave it out" if self.no_exact_matches else ""
 
     @property
@@ -90,21 +100,43 @@ class TreeSynthesiser(Replacement):
         self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         drawn = [self._column(records, name) for name in self._in_order(tuple(columns))]
+        if self.candidates > 1:
+            self._check_exchangeable(drawn, partition)
         given = [part for name in self.given for part in self._column(records, name).parts]
         if self.groups == "predictor" and partition.n_groups > 1:
             given.append(Part(values=partition.labels.astype(np.float64), levels=partition.n_groups))
         members = list(partition.members()) if self.groups == "own" else [np.arange(len(records))]
         new, broken, chains = self._draw(drawn, given, members, records.unit_numbers("person"), rng, progress)
+        sets = [new]
+        for _ in range(1, self.candidates):
+            sets.append([part.copy() for part in new])
+            for chain in chains:
+                broken += chain.draw_into(sets[-1], chain.at, 0, rng)
         facts: dict[str, Fact] = {
             "groups with trees of their own": Count(n=len(members), unit="groups"),
             "values that never occur together in the original": Count(n=broken, unit="cells"),
         }
-        if self.no_exact_matches:
-            facts |= unlike_uniques(Drawing(records=records, columns=drawn, chains=chains, new=new), rng)
+        drawings = [Drawing(records=records, columns=drawn, chains=chains, new=values) for values in sets]
+        counts = [redrawn(drawing, rng) for drawing in drawings if self.no_exact_matches]
+        if self.candidates > 1:
+            facts |= choose(drawn, sets, members, self.by)
+            counts += [redrawn(drawing, rng) for drawing in drawings[:1] if self.no_exact_matches]  # beside what stays
+        if counts:
+            facts |= facts_of(counts)
         remaining = iter(new)
         written = [column.written([next(remaining) for _ in column.parts]) for column in drawn]
         facts["records unchanged"] = Count(n=int(unchanged(records, written).sum()), of=len(records))
         return StepResult(records=records.with_variables(*written), facts=facts)
+
+    def _check_exchangeable(self, columns: Sequence[Column], partition: Partition) -> None:
+        """Refuse candidates where something of a record stays that others were not drawn for."""
+        if self.given or (self.groups == "predictor" and partition.n_groups > 1):
+            raise ParameterError(
+                f"{self.method_name}: candidates take the place of one another, and what is given stays where it is. "
+                f"Leave given out, and let groups have trees of their own."
+            )
+        if self.by is not None and self.by not in [column.variable.name for column in columns]:
+            raise ParameterError(f"{self.method_name}: by must be one of the step's columns; '{self.by}' is not.")
 
     def _column(self, records: Records, name: str) -> Column:
         return Column.of(records[name], as_numbers=name in self.numbers)
@@ -128,7 +160,7 @@ class TreeSynthesiser(Replacement):
         for at in tracked(members, progress):
             values, count, chain = synthesised(parts, given, at, rules, rng, persons)
             broken += count
-            if self.no_exact_matches:
+            if self.no_exact_matches or self.candidates > 1:
                 chains.append(chain)
             for whole, part in zip(new, values):
                 whole[at] = part

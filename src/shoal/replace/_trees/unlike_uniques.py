@@ -13,6 +13,7 @@ that somebody is alone with x rise by a factor of at most exp(m P(x | h(x)) + 2 
 where x would have come e times. How often the likeliest of U came before anything was drawn again says how large e is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,15 +52,22 @@ class Drawing:
         for chain in self.chains:
             mine = np.intersect1d(rows, chain.at)
             if len(mine):
-                stay = [part[mine] for part in self.new[:first]]
-                for whole, values in zip(self.new, chain.drawn(mine, stay, rng)):
-                    whole[mine] = values
+                chain.draw_into(self.new, mine, first, rng)
 
 
-def unlike_uniques(drawing: Drawing, rng: Generator) -> Facts:
-    """Draw again what equals a unique original, in place; what there is to tell of it.
+def facts_of(counts: Sequence[tuple[int, int]]) -> Facts:
+    """What there is to tell of one draw of all records or more, of each as `redrawn` gives it."""
+    return {
+        "draws rejected, for they equalled a unique original": Count(n=sum(n for n, _ in counts), unit="draws"),
+        "first draws that equalled the same unique original, at most": OfOriginal(max(most for _, most in counts)),
+    }
 
-    Raises Refused if records are left that do.
+
+def redrawn(drawing: Drawing, rng: Generator) -> tuple[int, int]:
+    """Draw again what equals a unique original, in place.
+
+    Returns how many draws were rejected, and how many of the first ones equalled the same original, at most. Raises
+    Refused if records are left that equal one.
     """
     uniques = [_Uniques.of(drawing.records, names) for names in _sets(drawing.records)]
     rows, rejected, most = np.arange(len(drawing.records)), 0, 0
@@ -69,10 +77,7 @@ def unlike_uniques(drawing: Drawing, rng: Generator) -> Facts:
             most = max(int(np.bincount(place + 1)[1:].max(initial=0)) for place in places)
         rows = rows[np.any([place >= 0 for place in places], axis=0)]
         if not len(rows):
-            return {
-                "draws rejected, for they equalled a unique original": Count(n=rejected, unit="draws"),
-                "first draws that equalled the same unique original, at most": OfOriginal(most),
-            }
+            return rejected, most
         rejected += len(rows)
         drawing.draw_again(rows, 0 if number else len(drawing.new) // 2, rng)
     raise Refused(

@@ -84,7 +84,7 @@ def taken_in(
             refuse_missing(name, count, schema.columns[name].role)
     stage = Stage.of((piece.path for piece in seen), engine)
     check_some_left(stage.records)
-    for name in missing:
+    for name in (name for name in stage.schema if name in schema.columns):
         if schema.columns[name].missing_policy == "category":
             check_nominal(numbers(pl.Series(name, [], dtype=stage.schema[name]), schema.columns[name]))
     _impute(stage, schema, [tally for name, tally in tallies.items() if name in missing])
