@@ -109,6 +109,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A studio for all tests of a process; to start one takes seconds."""
     with running(tmp_path_factory.mktemp("fresh")) as one:
         one.enter()
+        one.act("tour")
         yield one
 
 

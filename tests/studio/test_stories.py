@@ -675,3 +675,105 @@ def test_what_sdcapp_does_is_done_here(browser: Any, fresh: Running, tmp_path: P
     assert state["tree"]["steps"][3]["columns"] == ["los", "drugs", "glucose"]
     titles = {m["title"] for m in fresh.ask("result", {"run": 1})[1]["measures"]}
     assert {"Individual risk of re-identification", "Special uniques (SUDA2)"} <= titles
+
+
+def test_the_example_opens_with_a_tour_once(browser: Any, fresh: Running) -> None:
+    """It points at real controls, goes on by what is done or by Next, is left at any point, and stays away then."""
+    (fresh.log.parent / "state" / "shoal" / "studio" / "tour").unlink()
+    with visit(browser, fresh, another(fresh)) as page:
+        page.click("text=Use the example")
+        page.wait_for_selector(".tour >> text=1 of 9")
+        page.wait_for_selector(".exposure[data-pointed]")
+        assert page.evaluate("document.activeElement.className") == "tour"
+        assert barriers(page) == []
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")  # Next
+        page.wait_for_selector("[aria-label='Role of diagnosis'][data-pointed]")
+        page.click(".tour >> text=Go there")
+        page.wait_for_selector("[aria-label='Role of diagnosis']:focus")
+        page.select_option("[aria-label='Role of diagnosis']", "confidential")
+        page.wait_for_selector("nav [data-title=Steps][data-pointed]")
+        go(page, "Steps")
+        page.wait_for_selector(".card input[data-pointed]")
+        page.click(".tour >> text=Next")
+        page.wait_for_selector(".top .strong[data-pointed]")
+        page.click(".tour >> text=Next")  # which runs the plan
+        page.wait_for_selector(".verdict[data-pointed]")
+        page.keyboard.press("Escape")
+        page.wait_for_selector(".tour", state="detached")
+        assert page.locator("[data-pointed]").count() == 0
+        page.click("text=Another table")
+        page.click("text=Close this table")
+        page.click("text=Use the example")
+        page.wait_for_selector(".exposure .big")
+        assert page.locator(".tour").count() == 0
+        page.keyboard.press("Control+k")
+        page.keyboard.type("tour")
+        page.keyboard.press("Enter")
+        page.click(".tour >> text=Leave the tour")
+        page.wait_for_selector(".tour", state="detached")
+
+
+def test_terms_say_what_they_mean(browser: Any, fresh: Running) -> None:
+    """By pointer and by key; one stop a term, and never in the name of a control."""
+    fresh.act("example")
+    fresh.idle()
+    with visit(browser, fresh, another(fresh)) as page:
+        go(page, "Ledger")
+        page.hover("main .term:text-is('ledger')")
+        page.wait_for_selector("#meaning:has-text('What all releases of the same people have given away')")
+        page.keyboard.press("Escape")
+        page.wait_for_selector("#meaning", state="hidden")
+        go(page, "Hierarchies")
+        term = page.locator("main .term[tabindex='0']:text-is('hierarchy')")
+        term.focus()
+        page.wait_for_selector("#meaning:has-text('How the values of a column become coarser')")
+        assert term.get_attribute("aria-describedby") == "meaning"
+        assert barriers(page) == []
+        assert page.locator("main .term:text-is('hierarchy')").count() > term.count() == 1
+        assert page.locator(":is(button, label, summary, h1, h2, h3, select) .term").count() == 0
+
+
+def test_a_table_is_looked_at_before_it_is_opened(browser: Any, fresh: Running, tmp_path: Path) -> None:
+    """Its options, types and codes for missing are set before; what is set can be taken back."""
+    text = "alter;tag;lohn\n" + "".join(
+        f"{20 + i % 9 if i % 5 else -9};0{1 + i % 9}.03.2020;{i},5\n" for i in range(60)
+    )
+    (tmp_path / "leute.csv").write_text(text)
+    with visit(browser, fresh, another(fresh)) as page:
+        page.check("text=Look at it before it is opened")
+        page.set_input_files(".drop input", tmp_path / "leute.csv")
+        page.wait_for_selector("text=60 rows and 3 columns, read as semicolon-separated")
+        page.wait_for_selector("[aria-label='lohn: taken as'] option:text-is('text, as read')", state="attached")
+        page.fill("#look-decimal", ",")
+        page.press("#look-decimal", "Tab")
+        page.wait_for_selector("[aria-label='lohn: taken as'] option:text-is('number, as read')", state="attached")
+        page.select_option("[aria-label='tag: taken as']", "whole number")
+        page.fill("[aria-label='alter: codes for missing']", "-9")
+        page.press("[aria-label='alter: codes for missing']", "Tab")
+        assert barriers(page) == []
+        page.click("text=Open this table")
+        page.wait_for_selector(".notice:has-text(\"Column 'tag' has 60 cells that cannot be taken as a whole number\")")
+        page.select_option("[aria-label='tag: taken as']", "date")
+        page.click("text=Open this table")
+        page.wait_for_selector(".column:has-text('alter') >> text=12 missing")
+        page.wait_for_selector(".column:has-text('tag') >> text=date · 9 values")
+        page.click(".prepared >> text=Take back")
+        page.wait_for_selector(".column:has-text('tag') >> text=text · 9 values")
+
+
+def test_a_table_of_a_database_is_opened_by_its_address(browser: Any, fresh: Running, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "office.duckdb")) as connection:
+        connection.execute("create table people as select i % 7 as age, i % 2 as sex from range(70) t(i)")
+    with visit(browser, fresh, another(fresh)) as page:
+        page.fill("text=Or its path on this machine >> xpath=..//textarea", str(tmp_path / "office.duckdb"))
+        page.fill("text=Table of this database >> xpath=..//input", "people")
+        page.click(".opening button:text-is('Open')")
+        page.wait_for_selector(".top >> text=people of a duckdb database")
+    fresh.act("close")
+    fresh.act("open", path="postgresql://me:secret@127.0.0.1:1/x", how={"query": "people"})
+    notice = fresh.idle()["notice"]
+    assert notice[0] == "error"
+    assert "has a password" in notice[1]
+    assert "secret" not in notice[1]

@@ -129,7 +129,7 @@ def test_some_records_are_worked_on_and_cells_set_to_missing(browser: Any, peopl
         number = people.idle()["runs"][-1]["number"]
         text = people.ask("document", {"what": "script", "run": number})[1]["text"]
         assert (
-            "prepared(shoal.read('people.csv'), [{'where': 'age <= 40'}, {'rows': [1, 2], 'columns': ['sex']}])" in text
+            "prepared(read_table('people.csv'), [{'where': 'age <= 40'}, {'rows': [1, 2], 'columns': ['sex']}])" in text
         )
         for left in (1, 0):
             page.locator("button:has-text('Take back')").first.click()
