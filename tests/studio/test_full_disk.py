@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,18 @@ def held_up(studio: Running) -> socket.socket:
     with pytest.raises(BlockingIOError):
         waiting.recv(1)
     return waiting
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="no /proc on this system")
+def test_what_is_given_up_for_a_run_is_no_error(fresh: Running) -> None:
+    """A page asks for what it shows, and cannot know that a run begins meanwhile."""
+    with held_up(fresh) as waiting:
+        fresh.act("run")
+        waiting.settimeout(LONGEST)
+        answer = HTTPResponse(waiting)
+        answer.begin()
+        assert (answer.status, json.loads(answer.read())) == (200, {"refused": "This was ended for a run."})
+    assert fresh.idle()["runs"][-1]["released"]
 
 
 def test_a_plan_that_works_in_parts_is_refused_for_they_would_lie_on_the_disk() -> None:
