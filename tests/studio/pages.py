@@ -107,10 +107,10 @@ def run(page: Any, number: int, outcome: str = "proved") -> None:
 @pytest.fixture(scope="session")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A studio for all tests of a process; to start one takes seconds."""
-    with running(tmp_path_factory.mktemp("fresh")) as one:
-        one.enter()
-        one.act("tour")
-        yield one
+    with running(tmp_path_factory.mktemp("fresh")) as started:
+        started.enter()
+        started.act("tour")  # which stands over what is tested
+        yield started
 
 
 @pytest.fixture
@@ -122,9 +122,10 @@ def fresh(empty: Running) -> Running:
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Another studio, in which a module opens its table for all its tests."""
-    with running(tmp_path_factory.mktemp("shared")) as one:
-        one.enter()
-        yield one
+    with running(tmp_path_factory.mktemp("shared")) as started:
+        started.enter()
+        started.act("tour")
+        yield started
 
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
