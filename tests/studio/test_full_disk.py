@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
@@ -116,13 +117,13 @@ def test_work_that_is_ended_leaves_nothing_in_the_temporary_folder(tmp_path: Pat
             notice = studio.idle()["notice"]
             assert notice is None or "ancelled" in notice[1] or "ended" in notice[1]
             assert set((tmp_path / "temporary").iterdir()) == there
-        waiting = held_up(studio)
+        waiting = unanswered(studio)
     waiting.close()
     assert not list((tmp_path / "temporary").iterdir())
     assert "Traceback" not in studio.log.read_text() and "ERROR" not in studio.log.read_text()
 
 
-def held_up(studio: Running) -> socket.socket:
+def unanswered(studio: Running) -> socket.socket:
     """What waits for an answer that never comes, since who would give it is held up."""
     studio.act("example")
     studio.idle()
@@ -135,6 +136,18 @@ def held_up(studio: Running) -> socket.socket:
     with pytest.raises(BlockingIOError):
         waiting.recv(1)
     return waiting
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="no /proc on this system")
+def test_what_is_given_up_for_a_run_is_no_error(fresh: Running) -> None:
+    """A page asks for what it shows, and cannot know that a run begins meanwhile."""
+    with unanswered(fresh) as waiting:
+        fresh.act("run")
+        waiting.settimeout(LONGEST)
+        answer = HTTPResponse(waiting)
+        answer.begin()
+        assert (answer.status, json.loads(answer.read())) == (200, {"refused": "This was ended for a run."})
+    assert fresh.idle()["runs"][-1]["released"]
 
 
 def test_a_plan_that_works_in_parts_is_refused_for_they_would_lie_on_the_disk() -> None:

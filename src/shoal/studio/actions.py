@@ -31,6 +31,10 @@ class OldEdition(InputError):  # noqa: N818 - it is a reason, not a fault
     """The text was changed in another tab meanwhile."""
 
 
+class GivenUp(InputError):  # noqa: N818 - it is a reason, not a fault
+    """What a page would show was not worked out, for something else is done."""
+
+
 class Change(TypedDict):
     """A place of the plan with its new value: the value itself, or its text in YAML."""
 
@@ -188,14 +192,14 @@ class Studio(Ledgers):
         """Try something on a sample while nothing else is done; a run that begins meanwhile cancels it."""
         self._need_plan()
         if self.session.job is not None:
-            raise InputError("Something is under way. This comes when it has ended.")
+            raise GivenUp("Something is under way. This comes when it has ended.")
         await self._ready()
         self.previews += 1
         try:
             text = self.session.history.text if text is None else text
             answer: Answer = await self.runner.ask(what, text=text, folder=str(self.folder), **given)
         except WorkerGone:
-            raise InputError("This was ended for a run.") from None
+            raise GivenUp("This was ended for a run.") from None
         finally:
             self.previews -= 1
         return answer

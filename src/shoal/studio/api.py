@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from shoal.studio.actions import OldEdition, Studio
+from shoal.studio.actions import GivenUp, OldEdition, Studio
 from shoal.studio.analyses import Analysis
 from shoal.studio.arguments import Answer, checked
 from shoal.studio.candidates import proposed
@@ -33,7 +33,7 @@ from shoal.studio.saved import recent
 from shoal.studio.script import script
 from shoal.studio.session import as_text
 from shoal.studio.standing import Standings
-from shoal.studio.worker import place_of_error
+from shoal.studio.worker import WorkerGone, place_of_error
 from shoal.vocabulary.errors import ShoalError
 
 HERE = Path(__file__).parent
@@ -100,10 +100,15 @@ def endpoint_of(answer: Callable[..., Awaitable[Any]]) -> Answering:
     return answered
 
 
-def answering(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint that turns an answer into a response; of an unexpected error only type and place are told."""
+def answering(answer: Answering, shown: Callable[[], object]) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that turns an answer into a response; of an unexpected error only type and place are told.
+
+    A page that asks for what it shows is at no fault where another thing is `shown` by the time of the answer, or what
+    it asked for was given up: that, too, is an answer.
+    """
 
     async def endpoint(request: Request) -> Response:
+        before = shown()
         try:
             return JSONResponse(await answer(request))
         except OldEdition as old:
@@ -111,6 +116,8 @@ def answering(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
         except HTTPException as refusal:
             return JSONResponse({"error": refusal.detail}, status_code=refusal.status_code)
         except ShoalError as error:
+            if isinstance(error, GivenUp) or (shown() is not before and not isinstance(error, WorkerGone)):
+                return JSONResponse({"refused": str(error)})
             return JSONResponse({"error": str(error)}, status_code=422)
         except Exception:  # noqa: BLE001 - its message could show cells
             place = place_of_error()
@@ -122,6 +129,10 @@ def answering(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
 
 Number = Annotated[int, Ge(0), Le(2**53)]
 """A whole number that a page can hold exactly."""
+
+
+DONE = ("enter", "do", "look", "upload", "build-hierarchy", "read-hierarchies", "document", "approval")
+"""Questions of which more comes than that something is shown: a refusal is an error, whatever happened meanwhile."""
 
 
 class Questions:
@@ -350,7 +361,8 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "approval": questions.approval,
     }
     answers = {name: endpoint_of(answer) for name, answer in named.items()} | {"upload": questions.upload}
-    routes = [Route(f"/api/{name}", answering(answer), methods=["POST"]) for name, answer in answers.items()]
+    seen = {name: (lambda: None) if name in DONE else (lambda: studio.session.facts) for name in answers}
+    routes = [Route(f"/api/{name}", answering(answers[name], seen[name]), methods=["POST"]) for name in answers]
     static = Mount("/static", StaticFiles(directory=HERE / "static"))
     return Starlette(routes=[Route("/", page), *routes, static])
 

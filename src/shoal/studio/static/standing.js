@@ -16,7 +16,7 @@ export function useStanding(run, tries = false) {
     set(null);
     if (!tries || run === null || !idle) return undefined;
     let old = false;
-    ask('neighbours', { run }).then((a) => old || set(a)).catch(() => {}); // ended for a run: what is known stays
+    ask('neighbours', { run }).then((a) => old || a.refused || set(a)).catch(() => {}); // given up: what is known stays
     return () => {
       old = true;
     };
