@@ -17,6 +17,6 @@ def test_combined_intervals_hold_the_truth(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.syspath_prepend(BENCH)
     import interval_coverage
 
-    samples = by_night(100, 200)
+    samples = by_night(60, 200)
     shares = interval_coverage.coverage(shoal.SequentialRegression(given=("x",)), samples, 5)
     assert ((shares > 0.95 - 3 * math.sqrt(0.95 * 0.05 / samples)) & (shares < 0.995)).all()
