@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from by_night import crossed
 from naive import linkage as naive
 from shoal.judges import space as module
 from shoal.judges.space import Points
@@ -80,8 +81,10 @@ def test_a_table_of_squares_holds_the_distances_of_coordinates(pair: TablePair) 
         assert ((squares == 0) == (apart == 0)).all()
 
 
-@pytest.mark.parametrize("names", [("town", "job"), ("school", "job", "age"), ("age", "town", "job", "school")])
-@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize(
+    ("names", "backwards"),
+    crossed([("town", "job"), ("school", "job", "age"), ("age", "town", "job", "school")], [True, False]),
+)
 def test_links_equal_looking_at_every_pair_of_records(names: tuple[str, ...], backwards: bool) -> None:
     @given(pairs())
     def check(pair: TablePair) -> None:
