@@ -19,6 +19,7 @@ from shoal.cli import cli
 from shoal.plan import Plan
 from shoal.plan.sections import About, EditRules, LedgerRules, Output
 from shoal.table.schema import Column
+from shoal.vocabulary.glossary import TERMS
 from shoal.vocabulary.registry import KIND_NAMES, SCALE_NAMES, docstring_sections, registered
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -36,6 +37,14 @@ def scaling_page() -> str:
             if methods := [f"`{entry.name}`" for entry in registered(kind) if entry.cls.scales == scales]:
                 parts.append(f"| {name} | {', '.join(methods)} |")
     return "\n".join(parts) + "\n"
+
+
+def glossary_page() -> str:
+    terms = sorted(TERMS, key=lambda term: term.name)
+    lead = (
+        "The words of the field as shoal uses them. The studio shows them where a word is pointed at, or has the focus."
+    )
+    return "\n\n".join(["# Glossary", lead, *(f"**{term.name}**\n: {term.meaning}" for term in terms)]) + "\n"
 
 
 def plan_page() -> str:
@@ -212,6 +221,7 @@ PAGES = {
     REFERENCE / "api.md": api_page,
     REFERENCE / "commands.md": commands_page,
     REFERENCE / "plan.md": plan_page,
+    REFERENCE / "glossary.md": glossary_page,
     REFERENCE / "scaling.md": scaling_page,
     REFERENCE.parent / "front.svg": front_picture,
     Path(__file__).parents[1] / "man" / "shoal.1": man_page,

@@ -1,10 +1,12 @@
 """A table prepared for work, held to a plain filter in Python."""
 
+from datetime import date
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from shoal.desk.column_types import TYPES
 from shoal.desk.preparing import in_words, prepared
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import InputError
@@ -76,3 +78,68 @@ def test_preparations_of_other_types_are_refused_in_a_sentence(wrong: dict[str, 
     with pytest.raises(InputError):
         in_words(wrong) and prepared(TABLE, [wrong])
     assert prepared(TABLE, [{"rows": [1], "columns": ["age", "age"]}]).frame["age"][0] is None
+
+
+ODD = Table(
+    frame=pl.DataFrame(
+        {"a": ["1", " 2", "x", None], "b": [1, -9, 3, 98], "c": [1.0, 2.0, -9.0, 4.5], "d": ["01.02.2020", "-"] * 2}
+    ),
+    notes={"d": "may be dates", "": "of the file"},
+)
+
+
+def taken(**columns: dict[str, object]) -> pl.DataFrame:
+    return prepared(ODD, [{"taken as": columns}]).frame
+
+
+def test_columns_are_taken_as_other_types_and_codes_as_missing() -> None:
+    frame = taken(a={"type": "whole number", "missing": ["x"]}, b={"missing": ["-9", "98"]}, c={"missing": ["-9"]})
+    assert frame["a"].to_list() == [1, 2, None, None]
+    assert frame["b"].to_list() == [1, None, 3, None]
+    assert frame["c"].to_list() == [1.0, 2.0, None, 4.5]
+    assert taken(d={"type": "date", "missing": ["-"]})["d"].to_list() == [date(2020, 2, 1), None] * 2
+    assert taken(b={"type": "text"})["b"].to_list() == ["1", "-9", "3", "98"]
+    assert taken(b={"type": "number"}).equals(ODD.frame)
+    assert prepared(ODD, [{"taken as": {"d": {"type": "text"}}}]).notes == {"": "of the file"}
+    words = in_words({"taken as": {"a": {"type": "number", "missing": ["x"]}, "b": {"missing": ["-9", "98"]}}})
+    assert words == "Read otherwise: 'a' as number, 1 code missing; 'b' as it was, 2 codes missing."
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"z": {"type": "text"}}, "'z'"),
+        ({"a": {"type": "number"}}, "1 cell that cannot be taken as a number. Name their codes as missing"),
+        ({"c": {"type": "whole number"}}, "1 cell that cannot"),
+        ({"d": {"type": "date"}}, "2 cells that cannot"),
+        ({"a": {"type": "word"}}, f"'word'.*{next(iter(TYPES))}"),
+        ({"a": {"missing": "x"}}, "a list of texts"),
+        ({"a": {"missing": [9]}}, "a list of texts"),
+        ({"a": {"role": "x"}}, "Give nothing else"),
+        ({"a": 5}, "Give nothing else"),
+    ],
+)
+def test_cells_of_another_type_are_refused_without_being_shown(columns: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        in_words({"taken as": columns}) and prepared(ODD, [{"taken as": columns}])
+
+
+def test_weights_of_a_sample_still_stand_for_the_population() -> None:
+    frame = pl.DataFrame({"w": [2.0] * 6, "key": list("abcdef")})
+    sample = prepared(Table(frame=frame), [{"sample": 4, "seed": 1, "weights": ["w"]}]).frame
+    assert len(sample) == 4
+    assert sample["w"].sum() == pytest.approx(12.0)
+    assert "weights in 'w' made larger" in in_words({"sample": 4, "weights": ["w"]})
+    for weights, message in ((["z"], "'z'"), (["key"], "Weights are numbers")):
+        with pytest.raises(InputError, match=message):
+            prepared(Table(frame=frame), [{"sample": 4, "weights": weights}])
+    with pytest.raises(InputError, match="for a sample"):
+        prepared(Table(frame=frame), [{"rows": [1], "weights": ["w"]}])
+
+
+def test_true_is_no_row_and_a_condition_is_no_rule() -> None:
+    for wrong in ({"rows": [True]}, {"sample": True}):
+        with pytest.raises(InputError, match=r"numbers from 1 to 6|a whole number"):
+            prepared(TABLE, [wrong])
+    with pytest.raises(InputError, match=r"^The condition \('age >'\)"):
+        prepared(TABLE, [{"where": "age >"}])

@@ -1,4 +1,4 @@
-"""A table prepared for work: some of its records, or some of its cells set to missing, before any plan is carried out.
+"""A table prepared for work before any plan: types of columns, some of the records, cells set to missing.
 
 What is prepared stands in the place of the original: risks and losses are those of the prepared table.
 """
@@ -15,6 +15,7 @@ import polars as pl
 from shoal.constraints import Constraints
 from shoal.constraints.grammar import parse
 from shoal.constraints.of_rows import plain_names
+from shoal.desk.column_types import typed
 from shoal.kernels.arrays import Bools
 from shoal.kernels.draws import drawn_rows, keyed_generator
 from shoal.table.cells import encode
@@ -31,10 +32,15 @@ NEVER = "chosen records"
 CONSEQUENCE = f" -> `{NEVER}` == 1"
 """A consequence that no record meets, for the column is 0 throughout."""
 
-TYPES = {"where": str, "rows": list, "sample": int, "file": str, "seed": int, "key": str, "columns": list}
+TYPES = {
+    **{"where": str, "rows": list, "sample": int, "file": str, "seed": int, "key": str, "columns": list},
+    **{"weights": list, "taken as": dict},
+}
 """What a preparation may say, by type."""
 
-IN_WORDS = {str: "a text", list: "a list", int: "a whole number"}
+TAKEN_AS = "taken as"
+
+IN_WORDS = {str: "a text", list: "a list", int: "a whole number", dict: "a mapping"}
 
 
 def prepared(table: Table, preparations: Sequence[Mapping[str, Any]]) -> Table:
@@ -46,7 +52,9 @@ def prepared(table: Table, preparations: Sequence[Mapping[str, Any]]) -> Table:
         Each chooses records: `where`, a condition as in constraints, which records with missing cells in its columns
         do not meet; `rows`, numbers from 1; `sample`, how many are drawn at random, by `seed`; or `file`, with the
         values of the column `key`. With `columns`, these become missing in the records chosen; without, no other
-        records are kept.
+        records are kept. A sample multiplies the sampling weights in `weights`, so that their sum still stands for the
+        population. `taken as` chooses no records but has columns with their types and codes for missing
+        (`shoal.desk.column_types`).
 
     Raises
     ------
@@ -54,12 +62,18 @@ def prepared(table: Table, preparations: Sequence[Mapping[str, Any]]) -> Table:
         If a preparation cannot be read, names what is not there, or leaves no record.
     """
     for preparation in preparations:
+        if _way(preparation) == TAKEN_AS:
+            notes = {name: note for name, note in table.notes.items() if name not in preparation[TAKEN_AS]}
+            table = replace(table, frame=typed(table.frame, preparation[TAKEN_AS]), notes=notes)
+            continue
         chosen = _chosen(table, preparation)
         columns = preparation.get("columns")
         if columns is None:
             if not chosen.any():
                 raise DataError("No record would be left. Choose others.")
-            table = replace(table, frame=table.frame.filter(pl.Series(chosen)))
+            weights = preparation.get("weights") or []
+            scaled = _scaled(table.frame, weights, len(chosen) / chosen.sum()) if weights else table.frame
+            table = replace(table, frame=scaled.filter(pl.Series(chosen)))
         else:
             table = replace(table, frame=_blanked(table.frame, columns, chosen))
     return table
@@ -68,23 +82,44 @@ def prepared(table: Table, preparations: Sequence[Mapping[str, Any]]) -> Table:
 def in_words(preparation: Mapping[str, Any]) -> str:
     """A preparation in a sentence."""
     way = _way(preparation)
+    if way == TAKEN_AS:
+        return f"Read otherwise: {'; '.join(_as_read(*column) for column in preparation[TAKEN_AS].items())}."
     chosen = {
         "where": lambda: f"records where {preparation['where']}",
         "rows": lambda: f"{plural(len(preparation['rows']), 'row')} by number",
         "sample": lambda: f"{plural(preparation['sample'], 'record')} drawn at random",
         "file": lambda: f"records whose {preparation.get('key')} is in '{Path(str(preparation['file'])).name}'",
     }[way]()
+    if weights := preparation.get("weights"):
+        chosen += f", with the weights in {quoted(weights)} made larger accordingly"
     columns = preparation.get("columns")
     return f"Worked on: {chosen}." if columns is None else f"{quoted(columns)} set to missing in {chosen}."
 
 
+def _as_read(name: str, asked: Any) -> str:
+    codes = plural(len(asked.get("missing") or []), "code") if isinstance(asked, Mapping) else ""
+    kind = (asked.get("type") if isinstance(asked, Mapping) else None) or "it was"
+    return f"'{name}' as {kind}" + (f", {codes} missing" if codes and not codes.startswith("0 ") else "")
+
+
+def _scaled(frame: pl.DataFrame, weights: Sequence[str], factor: float) -> pl.DataFrame:
+    """The frame with weights multiplied by a factor."""
+    if absent := [name for name in weights if name not in frame.columns]:
+        raise DataError(unknown("column", absent[0], frame.columns))
+    if words := [name for name in weights if not frame[name].dtype.is_numeric()]:
+        raise DataError(f"Weights are numbers, and {quoted(words)} has none. Give the column another role.")
+    return frame.with_columns(pl.col(name) * factor for name in weights)
+
+
 def _way(preparation: Mapping[str, Any]) -> str:
     given = {name: value for name, value in preparation.items() if value is not None}
-    named = [way for way in WAYS if way in given]
+    named = [way for way in (*WAYS, TAKEN_AS) if way in given]
     if len(named) != 1 or given.keys() - TYPES.keys():
         raise ParameterError(f"A preparation chooses records in one way: {', '.join(WAYS)}. Give exactly one.")
+    if "weights" in given and named != ["sample"]:
+        raise ParameterError("Weights are made larger for a sample. Leave 'weights' out.")
     for name, value in given.items():
-        if not isinstance(value, TYPES[name]):
+        if not isinstance(value, TYPES[name]) or isinstance(value, bool):
             raise ParameterError(f"A preparation's '{name}' must be {IN_WORDS[TYPES[name]]}.")
     return named[0]
 
@@ -96,7 +131,7 @@ def _chosen(table: Table, preparation: Mapping[str, Any]) -> Bools:
     if way == "where":
         return _meeting(frame, str(preparation["where"]))
     if way == "rows":
-        rows = [row for row in preparation["rows"] if isinstance(row, int) and 1 <= row <= n]
+        rows = [row for row in preparation["rows"] if type(row) is int and 1 <= row <= n]
         if len(rows) < len(preparation["rows"]) or not rows:
             raise ParameterError(f"Rows are numbers from 1 to {n:,}. Write them with commas between them.")
         return np.isin(np.arange(1, n + 1), rows)
@@ -115,16 +150,20 @@ def _chosen(table: Table, preparation: Mapping[str, Any]) -> Bools:
 
 def _meeting(frame: pl.DataFrame, condition: str) -> Bools:
     """Shape (n,); the records that meet a condition: those that break the rule that it has a consequence never met."""
+    try:
+        return _keeping(frame, condition)
+    except ConstraintError as error:
+        raise ParameterError(str(error).replace(CONSEQUENCE, "").replace("Rule 1", "The condition")) from None
+
+
+def _keeping(frame: pl.DataFrame, condition: str) -> Bools:
     names = list(plain_names(parse(condition, 1)))
     if absent := [name for name in names if name not in frame.columns]:
         raise DataError(unknown("column", absent[0], frame.columns))
     some = Column(role="other", missing="keep")
     columns = [*(frame[name] for name in names), pl.Series(NEVER, np.zeros(len(frame)))]
     records = Records.of([encode(nw.from_native(cells, series_only=True), some, Path()) for cells in columns])
-    try:
-        rules = Constraints.parse([f"{condition}{CONSEQUENCE}"], records, released=True)
-    except ConstraintError as error:
-        raise ParameterError(str(error).replace(CONSEQUENCE, "")) from None
+    rules = Constraints.parse([f"{condition}{CONSEQUENCE}"], records, released=True)
     return next(iter(rules.violations(records).values()))
 
 

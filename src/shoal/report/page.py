@@ -18,26 +18,13 @@ from shoal.report.forms import READINGS, UnitAndLimits, figure, in_unit, in_word
 from shoal.report.frontier_marks import UNPROTECTED, along_frontier, axes, axis_of, marks
 from shoal.report.headlines import by_rank, main_measure, measured
 from shoal.report.risk_map import SHAPES, Axis, Mark, MarkKind, marks_of, risk_map
+from shoal.vocabulary.glossary import TERMS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 Filled = dict[str, Any]
 """Values that fill a template, by the names that it uses."""
-
-GLOSSARY = {
-    "quasi-identifier": "A column that others may know about a person, so that it can be used to find the record.",
-    "confidential column": "A column that an intruder wants to learn about a person.",
-    "equivalence class": "All records that agree on every quasi-identifier; nobody inside can be told from the others.",
-    "k-anonymity": "Every equivalence class holds at least k records (Samarati & Sweeney 1998).",
-    "t-closeness": "In every class the confidential values are spread almost as in the whole table "
-    "(Li, Li & Venkatasubramanian 2007).",
-    "l-diversity": "Every class holds at least l well represented confidential values (Machanavajjhala et al. 2007).",
-    "record linkage": "An attack that matches released records with known people by likeness.",
-    "information loss": "How much the released table differs from the original; 100 SSE/SST is the share of the spread "
-    "that was smoothed away (Domingo-Ferrer & Mateo-Sanz 2002).",
-    "confidence interval": "The range in which an estimated figure lies with the stated confidence.",
-}
 
 WIDE = 3
 """A measure with more parts than this has its table by column at the end, in the width of the page."""
@@ -77,7 +64,7 @@ def parts(content: EvidenceFile) -> Filled:
         ),
         "became": became(content, loss),
         "kept": loss["title"] if loss and counts_kept(loss) and loss["by_column"] else "",
-        "glossary": GLOSSARY,
+        "glossary": {term.name: term.meaning for term in TERMS if term.in_reports},
     }
 
 

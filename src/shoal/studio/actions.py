@@ -18,6 +18,7 @@ from shoal.studio.ledgers import Ledgers
 from shoal.studio.linked import relinked
 from shoal.studio.parcels import PAUSE, carry
 from shoal.studio.plans import names_in, put, swapped
+from shoal.studio.saved import took_tour
 from shoal.studio.session import of_text
 from shoal.studio.state import state_of
 from shoal.studio.worker import WorkerGone
@@ -209,7 +210,7 @@ class Studio(Ledgers):
 
     def state(self) -> Answer:
         """Everything but the facts of the table and the results of runs, which pages ask for separately."""
-        return {**state_of(self.session, self.plan), "unsaved": self.unsaved}
+        return {**state_of(self.session, self.plan), "unsaved": self.unsaved, "toured": took_tour(self.saved)}
 
     async def exposure(self) -> Answer:
         """The exposure of the table through the columns that have the role quasi-identifier in the plan.

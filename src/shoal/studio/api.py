@@ -168,6 +168,9 @@ class Questions:
             self._catalogue = await asyncio.to_thread(catalogue)
         return self._catalogue
 
+    async def look(self, how: Answer | None = None, path: str | None = None) -> Any:
+        return await self.studio.look(how, path)
+
     async def exposure(self) -> Any:
         return await self.studio.exposure()
 
@@ -297,6 +300,8 @@ class Questions:
         except ValueError:
             raise HTTPException(400, "The options for reading the file are not JSON.") from None
         pieces, how = pieces_of(request, LARGEST_FILE), how if isinstance(how, dict) else {}
+        if "x-look" in request.headers:
+            return await self.studio.look(how, name=name, content=pieces)
         if (part := request.headers.get("x-part")) is not None:  # one of several that are opened together
             await self.studio.take_part(name, pieces, how, first=part == "0")
         else:
@@ -316,6 +321,7 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "recent": questions.recent,
         "ledger": questions.ledger,
         "methods": questions.methods,
+        "look": questions.look,
         "exposure": questions.exposure,
         "rows": questions.rows,
         "pairs": questions.pairs,

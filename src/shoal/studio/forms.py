@@ -20,6 +20,7 @@ from shoal.plan.steps import MaskStep, PartitionStep
 from shoal.privacy.of_units import UnitModel
 from shoal.studio.arguments import Answer
 from shoal.table.schema import LEVELS, ROLES, Column, Missing
+from shoal.vocabulary.glossary import TERMS
 from shoal.vocabulary.parameters import ColumnName, Columns, Holds, KeyFile, Method, Secret, TablePath, holds
 from shoal.vocabulary.registry import KIND_NAMES, KINDS, Entry, docstring_sections, registered, spec_of
 
@@ -81,7 +82,7 @@ MARKED: Mapping[type[Holds], str] = {
 
 
 def catalogue() -> Answer:
-    """All methods by kind with their fields, the goals, and the fields of a column and of the output."""
+    """All methods by kind with their fields, the goals, the fields of a column and of the output, and the glossary."""
     methods = [_described(entry) for entry in registered()]
     for method in methods:
         method["words"] = " ".join(words for words, which in WORDS if re.search(which, _description(method), re.I))
@@ -97,6 +98,7 @@ def catalogue() -> Answer:
         "output": _of_model(Output),
         "ledger": _of_model(LedgerRules),
         "ledger_over_tables": list(OF_LEDGER),
+        "terms": [{"name": term.name, "meaning": term.meaning, "spelled": term.spelled} for term in TERMS],
     }
 
 

@@ -5,7 +5,7 @@ answers every question of the screens meanwhile.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +23,7 @@ from shoal.release.review import Approved, Review, approval_of
 from shoal.report.page import page
 from shoal.studio import linked, profile
 from shoal.studio.arguments import Answer
+from shoal.studio.databases import database_of, named
 from shoal.studio.plans import reading
 from shoal.studio.showing import Showing
 from shoal.studio.worker import Report
@@ -45,10 +46,13 @@ class Keeper(Showing):
         self._writing: Future[str] | None = None
         self._aside: dict[str, tuple[str, Table]] = {}
         self._as_read: Table | None = None
+        self._looked: str | tuple[list[bytes], str] | None = None
 
     def open(self, path: str | list[str], how: Mapping[str, Any], report: Report) -> Answer:
         """Read a file by its path, or several linked tables: those of a folder, or of files that are named."""
         report("reading the file", 0.0)
+        if isinstance(path, str) and (database := database_of(path, how)) is not None:
+            return self._hold(database.read(), named(database), report)
         paths = [Path(one).expanduser() for one in ([path] if isinstance(path, str) else path)]
         files = tables_in_files(paths if len(paths) > 1 else paths[0])
         if not files:
@@ -60,7 +64,43 @@ class Keeper(Showing):
     def take_file(self, parcel: int, name: str, how: Mapping[str, Any], report: Report) -> Answer:
         """Read a file that was dropped on the page and came in pieces; its cells are never written to disk."""
         report("reading the file", 0.0)
-        return self._hold(self._dropped(parcel, name, how), Path(name).name, report)
+        return self._hold(dropped(self._all_of(parcel), Path(name).name, how), Path(name).name, report)
+
+    def look(self, how: Mapping[str, Any], path: str | None, file: tuple[int, str] | None) -> Answer:
+        """What a table would be, before it is opened: the file of a path, a database, or a file that was dropped.
+
+        Parameters
+        ----------
+        file
+            Number of the parcel and name of a dropped file. Without it and `path` the last one is read again.
+        """
+        if file is not None:
+            self._looked = (self._all_of(file[0]), Path(file[1]).name)
+        elif path is not None:
+            self._looked = path
+        if self._looked is None:
+            raise InputError("The file is not here any more. Choose it again.")
+        source, table = self._read_looked(how)
+        return {"source": source, **profile.look(table)}
+
+    def _read_looked(self, how: Mapping[str, Any]) -> tuple[str, Table]:
+        looked = self._looked
+        if isinstance(looked, tuple):
+            return looked[1], dropped(list(looked[0]), looked[1], how)
+        if looked is None:
+            raise InputError("The file is not here any more. Choose it again.")
+        if (database := database_of(looked, how)) is not None:
+            return named(database), database.read()
+        path = Path(looked).expanduser()
+        if path.is_dir():
+            raise InputError("A folder is opened as a whole. Name a file to look at.")
+        return path.name, read_table(path, **how)
+
+    def open_looked(self, how: Mapping[str, Any], preparations: list[Answer], report: Report) -> Answer:
+        """Open what was looked at."""
+        report("reading the file", 0.0)
+        source, table = self._read_looked(how)
+        return self._hold(table, source, report, preparations)
 
     def put_aside(self, parcel: int, name: str, how: Mapping[str, Any], first: bool) -> None:
         """Read one of several files that were dropped together; `open_aside` opens them as linked tables."""
@@ -70,7 +110,7 @@ class Keeper(Showing):
             raise FileError(f"File '{Path(name).name}' has no name before its ending, for a table. Give it one.")
         if of in aside:
             raise FileError(f"Two files are named for the table '{of}'. Leave one out, or give it another name.")
-        self._aside = {**aside, of: (Path(name).name, self._dropped(parcel, name, how))}
+        self._aside = {**aside, of: (Path(name).name, dropped(self._all_of(parcel), Path(name).name, how))}
 
     def open_aside(self, report: Report) -> Answer:
         """Open the files that were put aside as linked tables."""
@@ -84,13 +124,6 @@ class Keeper(Showing):
         source = plural(len(tables), "linked table")
         return self._hold_linked(tables, {name: file for name, (file, _) in aside.items()}, source, report)
 
-    def _dropped(self, parcel: int, name: str, how: Mapping[str, Any]) -> Table:
-        with as_file(self._all_of(parcel), Path(name).name) as path:
-            try:
-                return read_table(path, **how)
-            except FileError as error:  # the place is of no use to anyone
-                raise FileError(str(error).replace(str(path), path.name)) from None
-
     def open_example(self, n: int, several: bool, report: Report) -> Answer:
         """Open the built-in example: an invented hospital, as one table or as several that are linked."""
         if several:
@@ -98,24 +131,26 @@ class Keeper(Showing):
             return self._hold_linked(tables, {name: f"{name}.csv" for name in tables}, "example of tables", report)
         return self._hold(Table(frame=example("hospital", n=n, seed=1), described=MADE), "example", report)
 
-    def _hold(self, table: Table, source: str, report: Report) -> Answer:
+    def _hold(self, as_read: Table, source: str, report: Report, preparations: Sequence[Answer] = ()) -> Answer:
         report("looking at the columns", 0.5)
-        opened = {"facts": profile.facts(table, source), "text": profile.draft(table, source)}
-        self.close()
-        self._tables, self._exposure, self._as_read = {"": table}, profile.KeyExposure(table.frame), table
+        table, facts = _prepared(as_read, preparations, source)
+        opened = {"facts": facts, "text": profile.draft(table, source)}
+        self._work_on(table, as_read)
         self._hands.submit(load)  # which takes seconds, and is needed by the time that a result is looked at
         return opened
+
+    def _work_on(self, table: Table, as_read: Table) -> None:
+        self.close()
+        self._tables, self._exposure, self._as_read = {"": table}, profile.KeyExposure(table.frame), as_read
 
     def prepare(self, preparations: list[Answer], source: str, report: Report) -> Answer:
         """Work on the table as it was read after some preparations; its facts, and these in words."""
         report("preparing the table", 0.5)
         if self._as_read is None:
             raise InputError("One table is prepared, and several are open. Open it alone.")
-        as_read, words = self._as_read, [in_words(one) for one in preparations]
-        table = replace(prepared(as_read, preparations), described="; ".join([as_read.described, *words]))
-        facts = {**profile.facts(table, source), "prepared": preparations, "prepared in words": words}
-        self.close()
-        self._tables, self._exposure, self._as_read = {"": table}, profile.KeyExposure(table.frame), as_read
+        as_read = self._as_read
+        table, facts = _prepared(as_read, preparations, source)
+        self._work_on(table, as_read)
         return facts
 
     def _hold_linked(self, tables: dict[str, Table], files: Mapping[str, str], source: str, report: Report) -> Answer:
@@ -129,7 +164,7 @@ class Keeper(Showing):
     def close(self) -> None:
         """Forget the table and the releases."""
         self._tables, self._exposure, self._releases, self._counting, self._aside = {}, None, {}, {}, {}
-        self._order, self._as_read = profile.Order(), None
+        self._order, self._as_read, self._looked = profile.Order(), None, None
 
     def links(self, text: str, folder: str) -> Answer:
         """See `linked.counted`."""
@@ -186,6 +221,22 @@ class Keeper(Showing):
         """The report of a release as a page."""
         release = self.release(run)
         return page(private_evidence(release) if private else public_evidence(release, files={}))
+
+
+def _prepared(as_read: Table, preparations: Sequence[Answer], source: str) -> tuple[Table, Answer]:
+    """A table after preparations, and its facts with these in words."""
+    words = [in_words(each) for each in preparations]
+    table = replace(prepared(as_read, preparations), described="; ".join([as_read.described, *words]))
+    return table, {**profile.facts(table, source), "prepared": list(preparations), "prepared in words": words}
+
+
+def dropped(pieces: list[bytes], name: str, how: Mapping[str, Any]) -> Table:
+    """The table in a file that was dropped on the page."""
+    with as_file(pieces, name) as path:
+        try:
+            return read_table(path, **how)
+        except FileError as error:  # the place is of no use to anyone
+            raise FileError(str(error).replace(str(path), path.name)) from None
 
 
 @contextmanager

@@ -5,11 +5,16 @@ from collections.abc import AsyncIterator, Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
+from shoal.desk.preparing import TAKEN_AS
 from shoal.release.review import Review
 from shoal.studio.parcels import bring
-from shoal.studio.saved import Work, earlier, home, key_of, recent, saving
+from shoal.studio.saved import NOT_SAVED, Work, earlier, home, key_of, note_tour, recent, saving
 from shoal.studio.working import Working
+from shoal.table.files.database import is_address
 from shoal.vocabulary.errors import InputError
+
+Content = AsyncIterator[bytes] | None
+"""Pieces of a file that was dropped."""
 
 EXAMPLE_ROWS, EXAMPLE_PERSONS = 1000, 300
 """Sizes of the examples of one table and of several."""
@@ -24,6 +29,7 @@ class Opening(Working):
         self.saved = home()
         self.saving: asyncio.Task[None] | None = None
         self.unsaved = ""
+        self.looked_at: str | None = None
 
     def stop(self) -> None:
         if self.saving is not None:
@@ -41,9 +47,37 @@ class Opening(Working):
         opened = self._opened("open", _folder_of(path), path=path, how=_reading(how))
         self._begin("open", "reading the file", opened)
 
+    async def look(
+        self, how: Mapping[str, Any] | None = None, path: str | None = None, name: str = "", content: Content = None
+    ) -> Any:
+        """What a table would be: of a path, of a dropped file, or of the last one read otherwise."""
+        if self.session.source is not None or self.session.job is not None:
+            raise InputError("A table is open here, or being read. Close it first.")
+        if not self.keeper.alive:
+            self.keeper.restart()
+        if path is not None or content is not None:
+            self.looked_at = path
+        file = None if content is None else (await bring(self.keeper, content), name)
+        return await self.question("look", how=_reading(how), path=path, file=file)
+
+    async def do_open_looked(self, how: Mapping[str, Any], columns: dict[str, dict[str, Any]]) -> None:
+        """Open what was looked at, with some columns taken as other types and codes in them as missing."""
+        preparations = [{TAKEN_AS: columns}] if columns else []
+        folder = Path() if self.looked_at is None else _folder_of(self.looked_at)
+        opened = self._opened("open_looked", folder, path=self.looked_at, how=_reading(how), preparations=preparations)
+        self._begin("open", "reading the file", opened)
+
     async def do_example(self, several: bool = False) -> None:
         n = EXAMPLE_PERSONS if several else EXAMPLE_ROWS
         self._begin("open", "making the example", self._opened("open_example", Path(), n=n, several=several))
+
+    async def do_tour(self) -> None:
+        """Note that the tour was begun, so that it is not shown again unless it is asked for."""
+        try:
+            await asyncio.to_thread(note_tour, self.saved)
+        except OSError:
+            self._not_saved(NOT_SAVED)
+        self.session = self.session.moved_on()
 
     async def take_part(self, name: str, content: AsyncIterator[bytes], how: Mapping[str, Any], *, first: bool) -> None:
         """Take one of several files that were dropped together; `do_open_aside` opens them."""
@@ -98,7 +132,13 @@ class Opening(Working):
         """Work on the table as it was read after these preparations; none of them gives all of it back."""
         if self.session.source is None:
             raise InputError("No table is open. Open one first.")
-        self._begin("open", "preparing the table", self._prepared(preparations))
+        placed = [
+            {**each, "file": str(self.folder / Path(each["file"]).expanduser())}
+            if isinstance(each.get("file"), str)
+            else each
+            for each in preparations
+        ]
+        self._begin("open", "preparing the table", self._prepared(placed))
 
     async def _prepared(self, preparations: list[dict[str, Any]]) -> None:
         source, old = str(self.session.source), self.session.facts
@@ -119,10 +159,12 @@ class Opening(Working):
     async def _opened(self, what: str, folder: Path, **given: Any) -> None:
         if not self.keeper.alive:
             self.keeper.restart()
-        opened = await self.keeper.ask(what, report=self._report(), **given)
+        path = given.get("path")
+        asked = {key: value for key, value in given.items() if key != "path" or what == "open"}
+        opened = await self.keeper.ask(what, report=self._report(), **asked)
         await self._hand_over()
         self.folder = folder.expanduser()
-        path = _whole(given["path"]) if "path" in given else None
+        path = None if path is None else _whole(path)
         facts = {**opened["facts"], "reading": given.get("how", {}), "path": path}
         facts["earlier"] = await asyncio.to_thread(earlier, facts, self.saved)
         self.session = self.session.opened(facts["source"], facts, opened["text"])
@@ -137,17 +179,21 @@ class Opening(Working):
 
 def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
     """The options for reading a file that are set."""
-    return {key: str(how[key]) for key in ("delimiter", "decimal", "encoding", "sheet") if how and how.get(key)}
+    return {
+        key: str(how[key]) for key in ("delimiter", "decimal", "encoding", "sheet", "query") if how and how.get(key)
+    }
 
 
 def _folder_of(path: str | list[str]) -> Path:
     """The folder in which files that a plan names are looked up."""
+    if isinstance(path, str) and is_address(path):
+        return Path()
     first = Path(path if isinstance(path, str) else path[0]).expanduser()
     return first if first.is_dir() else first.parent
 
 
 def _whole(path: str | list[str]) -> str | list[str]:
-    """Whole paths."""
+    """Whole paths; an address of a database as it is."""
     if isinstance(path, str):
-        return str(Path(path).expanduser().resolve())
+        return path if is_address(path) else str(Path(path).expanduser().resolve())
     return [str(Path(one).expanduser().resolve()) for one in path]

@@ -27,6 +27,9 @@ from shoal.vocabulary.errors import InputError
 PAGE = 50
 """Rows of a page."""
 
+LOOKED_AT = 6
+"""Rows that are shown before a table is opened."""
+
 MOST_LABELS = 200
 """Labels of a level that are listed, the most frequent first."""
 
@@ -48,6 +51,15 @@ def facts(table: Table, source: str) -> Answer:
     columns = [_column(table, guessed) for guessed in guess(table)]
     notes = [note for note in table.notes.values() if note]
     return {"rows": len(frame), "described": table.described, "notes": notes, "columns": columns, "source": source}
+
+
+def look(table: Table) -> Answer:
+    """A table before it is opened: its columns with their types, and its first rows."""
+    frame = table.frame
+    columns = [{"name": c.name, "type": str(c.dtype), "missing": c.null_count()} for c in frame]
+    rows = [[None if cell is None else str(cell) for cell in row] for row in frame.head(LOOKED_AT).iter_rows()]
+    notes = [note for note in table.notes.values() if note]
+    return {"rows": len(frame), "described": table.described, "notes": notes, "columns": columns, "first": rows}
 
 
 def draft(table: Table, source: str) -> str:

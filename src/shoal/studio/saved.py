@@ -25,6 +25,11 @@ EVERY = 0.5
 
 MOST_RECENT = 12
 
+NOT_SAVED = "The work is not saved by itself: its folder cannot be written. Save the plan with its history."
+
+TOUR = "tour"
+"""File in the folder that says that the tour was begun once."""
+
 OF_CELLS = ("distribution", "facts", "riskiest", "values that cannot be", "by_column", "values", "parameters")
 """Parts of a result that say something of cells."""
 
@@ -152,6 +157,17 @@ def _run(saved: Mapping[str, Any]) -> Run:
     return Run(**own, reopened=True, prepared=saved.get("prepared", ()), after=saved.get("after", ""))
 
 
+def took_tour(folder: Path) -> bool:
+    """True if the tour was begun once by this user."""
+    return (folder / TOUR).exists()
+
+
+def note_tour(folder: Path) -> None:
+    """Note that the tour was begun."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    (folder / TOUR).touch(mode=0o600)
+
+
 def recent(folder: Path) -> list[Answer]:
     """Saved work, the latest first."""
     works = []
@@ -186,4 +202,4 @@ async def saving(session: Callable[[], Session], folder: Path, failed: Callable[
             await asyncio.to_thread(save, now, folder)
             failed("")
         except (OSError, ShoalError):
-            failed("The work is not saved by itself: its folder cannot be written. Save the plan with its history.")
+            failed(NOT_SAVED)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from shoal.studio.databases import address_of
 from shoal.studio.opening import EXAMPLE_PERSONS
 from shoal.studio.session import Run
 
@@ -23,7 +24,14 @@ release.write("release")
 '''
 
 
-IMPORTED = "from shoal.desk.preparing import prepared\nfrom shoal.table.files.table import Table\n"
+IMPORTS = {
+    "prepared": "from shoal.desk.preparing import prepared\n",
+    "Database": "from shoal.table.files.database import Database\n",
+    "Table": "from shoal.table.files.table import Table\n",
+    "read_table": "from shoal.table.files.tables import read_table\n",
+}
+"""By name that a program needs besides shoal, how it is imported."""
+
 EXAMPLE = 'shoal.example("hospital", n=1000, seed=1)'
 
 
@@ -39,7 +47,7 @@ def script(run: Run, facts: Mapping[str, Any]) -> str:
     if run.prepared:
         table = f"prepared({table}, {list(run.prepared)!r})"
     return SCRIPT.format(
-        imported=IMPORTED if run.prepared else "",
+        imported="".join(IMPORTS[name] for name in IMPORTS if f"{name}(" in table),
         table=table,
         plan=run.text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'),
         after=f", after={run.after!r}" if run.after else "",
@@ -49,11 +57,14 @@ def script(run: Run, facts: Mapping[str, Any]) -> str:
 
 def _opened(facts: Mapping[str, Any], *, alone: bool) -> str:
     """The table, or a mapping of the tables, in Python; what is prepared further is no frame alone."""
-    how = "".join(f", {key}={value!r}" for key, value in facts.get("reading", {}).items())
+    reading = facts.get("reading", {})
+    if "query" in reading:
+        return f"Database(address={address_of(facts['path'])!r}, query={reading['query']!r}).read()"
+    how = "".join(f", {key}={value!r}" for key, value in reading.items())
     if facts["source"] == "example":
         return EXAMPLE if alone else f"Table(frame={EXAMPLE})"
     if "tables" not in facts:
-        return f"shoal.read({facts['source']!r}{how})"
+        return f"{'shoal.read' if alone else 'read_table'}({facts['source']!r}{how})"
     if facts["source"] == "example of tables":
         return f"shoal.example_tables(n={EXAMPLE_PERSONS}, seed=1)"
     tables = [f"{name!r}: shoal.read({of['source']!r}{how})" for name, of in facts["tables"].items()]

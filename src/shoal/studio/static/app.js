@@ -8,6 +8,7 @@ import { Export } from './export.js';
 import { Frontier } from './frontier.js';
 import { Hierarchies } from './hierarchies.js';
 import { Ledger } from './ledger.js';
+import { Looked, Written, lookInto } from './look.js';
 import { html, number, plural, useAnswer, useId } from './parts.js';
 import { Palette } from './palette.js';
 import { Result } from './results.js';
@@ -17,6 +18,7 @@ import { act, ask, enter, say, store, upload, useStore } from './state.js';
 import { INSTEAD } from './linked.js';
 import { StandingBar } from './standing.js';
 import { Steps } from './steps.js';
+import { Tour, beginTour } from './tour.js';
 import { Utility } from './utility.js';
 
 // Four things are done in this order; each has its screens.
@@ -28,28 +30,27 @@ const GROUPS = [
 ];
 const SCREENS = GROUPS.flatMap(([, screens]) => screens);
 
-const WRITTEN = [
-  ['delimiter', 'Separator', 'of a text file; found out where it is left empty'],
-  ['decimal', 'Decimal mark', 'of a text file; a point where it is left empty'],
-  ['encoding', 'Encoding', 'of a text file, as in latin-1; found out where it is left empty'],
-  ['sheet', 'Sheet', 'of an Excel file; the first where it is left empty'],
-];
-
 function Open() {
   const { state } = useStore();
   const [path, set] = useState('');
   const [over, drag] = useState(false);
   const [how, write] = useState({});
+  const [first, look] = useState(false); // whether a file is looked at before it is opened
+  const [looked, see] = useState(null);
   const id = useId('path');
   const drop = (e) => {
     e.preventDefault();
     drag(false);
     if (e.dataTransfer.files[0]) take([...e.dataTransfer.files]);
   };
-  const take = async (files) => (files[0].name.endsWith('.json') ? act('review', { text: await files[0].text(), name: files[0].name }) : upload(files, how));
+  const take = async (files) => (files[0].name.endsWith('.json') ? act('review', { text: await files[0].text(), name: files[0].name }) : first && files.length === 1 ? see(await lookInto(files[0], how)) : upload(files, how));
   const paths = path.split('\n').map((one) => one.trim()).filter(Boolean);
-  const open = () => paths.length && !busy && act('open', { path: paths.length === 1 ? paths[0] : paths, how });
+  const database = paths.length === 1 && (/^[a-z][a-z0-9]*(\+\w+)?:\/\//i.test(paths[0]) || /\.duckdb$/i.test(paths[0]));
+  const asked = database ? how : { ...how, query: '' };
+  const open = async () => paths.length > 0 && !busy && (first && paths.length === 1 ? see(await lookInto(paths[0], asked)) : act('open', { path: paths.length === 1 ? paths[0] : paths, how: asked }));
   const busy = state.job !== null;
+  const example = async (toured) => !busy && (await act('example')) && toured && beginTour();
+  if (looked) return html`<${Looked} first=${looked} how=${asked} leave=${() => see(null)} />`;
   return html`<main class="opening" id="screen"><h1>Open a table</h1>
     <p class="lead">A table of people, with one row or several for each, or several tables that are linked, that you want to give to others. All stays on this machine: the studio uses no network.</p>
     <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>
@@ -57,11 +58,12 @@ function Open() {
       <p class="hint">Several files at once are linked tables, such as patients and their stays. CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along. Or a release that somebody handed to you for review (.json).</p></div>
     <form class="field" onSubmit=${(e) => { e.preventDefault(); open(); }}><label for=${id}>Or its path on this machine</label>
       <div class="row"><textarea id=${id} rows=${Math.max(1, path.split('\n').length)} value=${path} onInput=${(e) => set(e.target.value)} aria-describedby=${`${id}-help`} onKeyDown=${(e) => { if (e.key === 'Enter' && !e.shiftKey) { e.preventDefault(); open(); } }}></textarea><button class="strong">Open</button></div>
-      <p class="hint" id=${`${id}-help`}>A folder of linked tables, or one path a line (Shift and Enter), opens them together.</p></form>
-    <details class="how"><summary>If the file is read wrongly</summary><div class="fields">${WRITTEN.map(([name, label, hint]) => html`<div class="field"><label for=${`how-${name}`}>${label}</label>
-      <input id=${`how-${name}`} value=${how[name] ?? ''} onInput=${(e) => write({ ...how, [name]: e.target.value })} /><p class="hint">${hint}</p></div>`)}</div></details>
+      <p class="hint" id=${`${id}-help`}>A folder of linked tables, or one path a line (Shift and Enter), opens them together. Or the address of a database, as in postgresql://user@host/name or people.duckdb.</p></form>
+    ${database && html`<div class="field"><label for="query">Table of this database, or a SELECT</label><input id="query" value=${how.query ?? ''} onInput=${(e) => write({ ...how, query: e.target.value })} /><p class="hint">A password comes from the environment (SHOAL_PASSWORD), never from the address.</p></div>`}
+    <p><label><input type="checkbox" checked=${first} onChange=${(e) => look(e.target.checked)} /> Look at it before it is opened</label> <span class="hint">its first rows, types of columns, codes for missing</span></p>
+    <details class="how"><summary>If the file is read wrongly</summary><${Written} how=${how} write=${write} /></details>
     <${Recent} busy=${busy} />
-    <p>No table at hand? <button onClick=${() => !busy && act('example')}>Use the example</button> <span class="hint">an invented hospital of 1,000 discharges</span></p>
+    <p>No table at hand? <button onClick=${() => example(!state.toured)}>Use the example</button> <span class="hint">an invented hospital of 1,000 discharges${state.toured ? '' : ', with a tour of two minutes that you can leave at any point'}</span>${state.toured && html` <button class="plain" onClick=${() => example(true)}>with the tour again</button>`}</p>
     <p>Or several tables? <button onClick=${() => !busy && act('example', { several: true })}>Use the linked example</button> <span class="hint">patients, their stays and laboratory values</span></p>
     ${busy && html`<p role="status">${state.job.stage} …</p>`}</main>`;
 }
@@ -122,7 +124,7 @@ function Bar({ open }) {
   const last = state.runs.at(-1);
   const can = !job && state.mistakes.length === 0;
   const cancels = job && ['run', 'explore'].includes(job.kind);
-  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows${table && ` in ${plural(state.tables.length, 'table')}`}</span><${Another} /><button class="plain" onClick=${tab}>New tab</button><${Palette} screens=${SCREENS} open=${open} run=${begin} />`}</div>
+  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows${table && ` in ${plural(state.tables.length, 'table')}`}</span><${Another} /><button class="plain" onClick=${tab}>New tab</button><${Palette} screens=${SCREENS} open=${open} run=${begin} tour=${beginTour} />`}</div>
     ${state.source && html`<div class="buttons">
       <button aria-disabled=${state.undo === null} title=${state.undo ?? 'nothing to undo'} onClick=${() => state.undo !== null && act('undo')}>Undo${state.undo && html`<span class="note-of">: ${state.undo}</span>`}</button>
       <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo${state.redo && html`<span class="note-of">: ${state.redo}</span>`}</button>
@@ -152,7 +154,7 @@ const screenOf = () => SCREENS.find(([name]) => location.hash === `#/${name}`)?.
 const DRAWER = 'shoal-studio-plan'; // the drawer with the text of the plan, as it was left
 
 function Studio() {
-  const { state, unreachable, table } = useStore();
+  const { state, unreachable, table, tour } = useStore();
   const [screen, show] = useState(screenOf());
   const latest = state?.runs.at(-1)?.number ?? 0;
   const [seen, remember] = useState(null); // the last run that this page knows
@@ -182,6 +184,12 @@ function Studio() {
     window.addEventListener('hashchange', follow);
     return () => window.removeEventListener('hashchange', follow);
   }, []);
+  const [source, follow] = useState(state?.source ?? null); // a table that is opened is looked at from its columns on
+  useEffect(() => {
+    if (!state) return;
+    if (source === null && state.source !== null) open('columns');
+    follow(state.source);
+  }, [state?.source]);
   useEffect(() => {
     const title = SCREENS.find(([name]) => name === screen)?.[1];
     document.title = state?.source ? `${title} · ${state.source} · shoal studio` : 'shoal studio';
@@ -193,7 +201,7 @@ function Studio() {
     <${Earlier} key=${state.source} />${ended && html`<${Ended} run=${ended} onLook=${() => open('result')} onClose=${() => offer(null)} />`}
     ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${GROUPS.map(([group, screens]) => html`<div class="group" role="group" aria-label=${group}><span class="hint" aria-hidden="true">${group}</span>${screens.map(([name, title]) => html`<button class=${table && INSTEAD[name] ? 'not-here' : ''} aria-current=${screen === name ? 'page' : null} data-title=${title} onClick=${() => open(name)}>${title}</button>`)}</div>`)}<button class="plan-button" aria-expanded=${plan} aria-controls="plan" onClick=${() => draw(!plan)}>${plan ? 'Hide the plan' : 'Show the plan'}</button></nav>
       <${StandingBar} screen=${screen} open=${open} />
-      <div class=${`work ${plan ? '' : 'without'}`}><main id="screen" tabindex="-1">${table && INSTEAD[screen] ? html`<h1>${SCREENS.find(([name]) => name === screen)[1]}</h1><p class="empty">${INSTEAD[screen]}</p>` : html`<${Screen} key=${screen} />`}</main><${Editor} shown=${plan} /></div>`}`;
+      <div class=${`work ${plan ? '' : 'without'}`}><main id="screen" tabindex="-1">${table && INSTEAD[screen] ? html`<h1>${SCREENS.find(([name]) => name === screen)[1]}</h1><p class="empty">${INSTEAD[screen]}</p>` : html`<${Screen} key=${screen} />`}</main><${Editor} shown=${plan} /></div>${tour && html`<${Tour} ...${{ screen, open, run: begin }} />`}`}`;
 }
 
 const place = document.getElementById('studio');

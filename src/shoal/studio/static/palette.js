@@ -8,13 +8,13 @@ const MOST = 12;
 const matches = (text, words) => words.every((word) => text.toLowerCase().includes(word));
 
 // All there is to do, as a text and what it does.
-function entries({ state, facts, methods, screens, open, run }) {
+function entries({ state, facts, methods, screens, open, run, tour }) {
   const idle = state.job === null;
   const list = screens.map(([name, title]) => [`Go to ${title}`, () => toScreen(name, open)]);
   list.push(['Run the plan', () => idle && run()]);
   if (state.undo !== null) list.push([`Undo: ${state.undo}`, () => act('undo')]);
   if (state.redo !== null) list.push([`Redo: ${state.redo}`, () => act('redo')]);
-  list.push(['Go to the text of the plan', toPlan]);
+  list.push(['Go to the text of the plan', toPlan], ['Take the tour of two minutes', tour]);
   for (const name of state.tables) list.push([`Table ${name}`, () => lookAt(name)]);
   for (const { name, label } of facts?.columns ?? []) {
     const called = label ? `${name}, ${label}` : name;
@@ -46,7 +46,7 @@ function focusOn(name, open) {
   }, 50);
 }
 
-export function Palette({ screens, open, run }) {
+export function Palette({ screens, open, run, tour }) {
   const { state, facts, methods } = useTable();
   const dialog = useRef(null);
   const [shown, show] = useState(false);
@@ -77,7 +77,7 @@ export function Palette({ screens, open, run }) {
     }
   }, [shown]);
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = shown ? entries({ state, facts, methods, screens, open, run }) : [];
+  const all = shown ? entries({ state, facts, methods, screens, open, run, tour }) : [];
   const begins = (entry) => (words.length && entry[0].toLowerCase().startsWith(words[0]) ? 0 : 1);
   const matching = all.filter(([name]) => matches(name, words)).sort((a, b) => begins(a) - begins(b)).slice(0, MOST);
   const choose = (entry) => {

@@ -1,10 +1,10 @@
 // Small parts that all screens are made of.
-import { h } from './vendor/preact.js';
 import { useEffect, useState } from './vendor/preact-hooks.js';
 import htm from './vendor/htm.js';
 import { ask, say } from './state.js';
+import { element } from './terms.js';
 
-export const html = htm.bind(h);
+export const html = htm.bind(element);
 
 const rounded = (value, digits) => (Number.isInteger(value) ? value : Number(value.toPrecision(digits)));
 

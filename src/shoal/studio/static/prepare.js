@@ -24,19 +24,20 @@ export function Preparing({ columns }) {
   const [key, name] = useState(columns[0] ?? '');
   const [blank, pick] = useState([]);
   const ids = { what: useId('what'), way: useId('way'), text: useId('text'), key: useId('key'), blank: useId('blank') };
+  const weights = Object.entries(state.tree.columns ?? {}).filter(([, of]) => (of?.role ?? of) === 'weight').map(([column]) => column);
   const ready = text.trim() !== '' && (what === 'keep' || blank.length > 0) && state.job === null;
   const prepare = async (e) => {
     e.preventDefault();
     if (!ready) return;
     const numbers = text.split(',').map((part) => Number(part.trim()));
-    const chosen = { where: { where: text.trim() }, rows: { rows: numbers }, sample: { sample: numbers[0], seed: crypto.getRandomValues(new Uint32Array(1))[0] }, file: { file: text.trim(), key } }[way];
+    const chosen = { where: { where: text.trim() }, rows: { rows: numbers }, sample: { sample: numbers[0], seed: crypto.getRandomValues(new Uint32Array(1))[0], ...(what === 'keep' && weights.length ? { weights } : {}) }, file: { file: text.trim(), key } }[way];
     if (await act('prepare', { preparations: [...state.prepared, { ...chosen, ...(what === 'blank' ? { columns: blank } : {}) }] })) write('');
   };
   return html`<details class="preparing"><summary>Work on some of the records, or set cells to missing</summary><form class="fields" onSubmit=${prepare}>
     <div class="field"><label for=${ids.what}>What to do</label><select id=${ids.what} value=${what} onChange=${(e) => choose(e.target.value)}><option value="keep">work on these records only</option><option value="blank">set cells of these records to missing</option></select></div>
     <div class="field"><label for=${ids.way}>Which records</label><select id=${ids.way} value=${way} onChange=${(e) => by(e.target.value)}>${WAYS.map(([value, words]) => html`<option value=${value}>${words}</option>`)}</select></div>
     <div class="field"><label for=${ids.text}>${WAYS.find(([value]) => value === way)[1]}</label><input id=${ids.text} value=${text} placeholder=${WAYS.find(([value]) => value === way)[2]} onInput=${(e) => write(e.target.value)} />
-      <p class="hint">${way === 'where' ? 'As in constraints: columns, ==, !=, <, >=, and, in ("a", "b"). A record with a missing cell in one of its columns does not meet it.' : way === 'rows' ? 'Numbers of the rows above, with commas between them.' : way === 'sample' ? 'Drawn by a seed that the script repeats.' : 'CSV, Excel, SPSS and others, on this machine.'}</p></div>
+      <p class="hint">${way === 'where' ? 'As in constraints: columns, ==, !=, <, >=, and, in ("a", "b"). A record with a missing cell in one of its columns does not meet it.' : way === 'rows' ? 'Numbers of the rows above, with commas between them.' : way === 'sample' ? `Drawn by a seed that the script repeats.${what === 'blank' ? '' : weights.length ? ` Weights in ${weights.join(', ')} are made larger, so that they still stand for the population.` : ' If the table has sampling weights, give their column the role weight first, so that they are made larger.'}` : 'CSV, Excel, SPSS and others; a path on this machine, from the table’s folder.'}</p></div>
     ${way === 'file' && html`<div class="field"><label for=${ids.key}>Column with the key</label><select id=${ids.key} value=${key} onChange=${(e) => name(e.target.value)}>${columns.map((c) => html`<option value=${c}>${c}</option>`)}</select></div>`}
     ${what === 'blank' && html`<div class="field"><span class="label" id=${ids.blank}>Columns that become missing</span><${ColumnChoice} chosen=${blank} all=${columns} set=${(v) => pick(v ?? [])} label=${ids.blank} none="choose" /></div>`}
     <div class="field"><button class="strong" aria-disabled=${!ready}>${what === 'keep' ? 'Work on them' : 'Set to missing'}</button><p class="hint">Runs so far keep their figures; their tables are let go. Take it back at any time.</p></div></form></details>`;

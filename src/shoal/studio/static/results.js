@@ -6,6 +6,7 @@ import { Became, Spread } from './spread.js';
 import { Beside, useStanding } from './standing.js';
 import { TableChoice } from './linked.js';
 import { put, useStore } from './state.js';
+import { marked } from './terms.js';
 
 export function useResult(state) {
   const latest = state.runs.at(-1)?.number ?? null;
@@ -75,7 +76,7 @@ const written = (v) => (typeof v === 'number' ? number(v) : v);
 
 export function Proofs({ of }) {
   if (!of.length) return html`<p>The plan requires nothing, so nothing was proved.</p>`;
-  return html`<ul class="proofs">${of.map((v) => html`<li class=${v.holds ? 'holds' : 'fails'}><strong>${v.holds ? '✓ proved' : '✗ does not hold'}: ${v.requirement}</strong><p>${v.sentence}</p></li>`)}</ul>`;
+  return html`<ul class="proofs">${of.map((v) => html`<li class=${v.holds ? 'holds' : 'fails'}><strong>${v.holds ? '✓ proved' : '✗ does not hold'}: ${marked(v.requirement)}</strong><p>${v.sentence}</p></li>`)}</ul>`;
 }
 
 const VERDICTS = { good: ['holds', '✓'], open: ['unproved', '!'], bad: ['fails', '✗'] };
@@ -122,7 +123,7 @@ export function Measures({ title, lead, of, kind, before = false }) {
   if (!of.length) return null;
   return html`<section><h2>${title}</h2><p class="hint">${lead}</p><div class="wide" tabindex="0" role="region" aria-label=${title}><table class="measures">
     <thead><tr><th scope="col">measure</th>${before && html`<th scope="col">before</th>`}<th scope="col">after</th></tr></thead>
-    <tbody>${of.map((m) => html`<tr key=${m.title}><th scope="row">${m.title}${m.better && html`<span class="hint"> ${m.better} is better</span>`}<details class="why"><summary>What it says</summary><p>${m.sentence || m.reason}</p><p class="hint">${kind(m)?.summary}</p>
+    <tbody>${of.map((m) => html`<tr key=${m.title}><th scope="row">${marked(m.title)}${m.better && html`<span class="hint"> ${m.better} is better</span>`}<details class="why"><summary>What it says</summary><p>${m.sentence || m.reason}</p><p class="hint">${kind(m)?.summary}</p>
       ${m.by_column && html`<dl>${Object.entries(m.by_column).map(([c, v]) => html`<dt>${c}</dt><dd>${typeof v === 'number' ? number(v) : v === null ? '–' : Object.entries(v).map(([k, one]) => `${k} ${typeof one === 'number' ? number(one) : one}`).join(', ')}</dd>`)}</dl>`}</details></th>
       ${before && html`<td><${Figure} m=${m} value=${m.original} kind="before" /></td>`}<td>${m.value === null ? html`<span class="hint">no figure</span>` : html`<${Figure} m=${m} value=${m.value} kind="after" />`}${m.interval && html`<span class="hint"> ${number(m.interval.low)} to ${number(m.interval.high)}</span>`}</td></tr>`)}</tbody></table></div></section>`;
 }

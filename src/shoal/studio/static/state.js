@@ -5,7 +5,7 @@ const KEY = 'shoal-studio-key';
 const SOON = 150, SELDOM = 2500; // milliseconds between two looks, while something runs and otherwise
 
 // `table` is the one of several linked tables that is looked at; empty for a table that is alone.
-export const store = { state: null, facts: null, methods: null, unreachable: '', said: '', awaits: false, table: '' };
+export const store = { state: null, facts: null, methods: null, unreachable: '', said: '', awaits: false, table: '', tour: null };
 const listeners = new Set();
 let sending = 0;
 let begun = 0; // actions so far
@@ -74,6 +74,7 @@ async function take(state) {
     || (state.rows !== null && store.facts === null) || JSON.stringify(store.state.prepared) !== JSON.stringify(state.prepared) || store.openings !== state.history.length && state.at === 0);
   store.state = state;
   if (state.source === null) store.facts = null;
+  if (state.source === null && !state.job) store.tour = null;
   if (!state.tables.length) store.table = '';
   if (opened) {
     store.facts = await ask('facts');

@@ -1,0 +1,70 @@
+// A table before it is opened: its first rows, how its file is read, and what its columns are taken for.
+import { useState } from './vendor/preact-hooks.js';
+import { typeName } from './columns.js';
+import { Typed, html, number, plural } from './parts.js';
+import { act, ask, useStore } from './state.js';
+
+const WRITTEN = [
+  ['delimiter', 'Separator', 'of a text file; recognised where it is left empty'],
+  ['decimal', 'Decimal mark', 'of a text file; a point where it is left empty'],
+  ['encoding', 'Encoding', 'of a text file, as in latin-1; recognised where it is left empty'],
+  ['sheet', 'Sheet', 'of an Excel file; the first where it is left empty'],
+];
+
+// Settings for reading a file; each at once as it is typed, or when its field is left.
+export const Written = ({ how, write, prefix = 'how', box = 'input', on = 'onInput' }) => html`<div class="fields">${WRITTEN.map(([name, label, hint]) => html`<div class="field"><label for=${`${prefix}-${name}`}>${label}</label>
+  <${box} id=${`${prefix}-${name}`} value=${how[name] ?? ''} ...${{ [on]: (e) => write({ ...how, [name]: e.target.value }) }} /><p class="hint">${hint}</p></div>`)}</div>`;
+
+const TYPES = ['text', 'number', 'whole number', 'date'];
+
+export function Looked({ first, how: before, leave }) {
+  const { state } = useStore();
+  const [seen, see] = useState(first);
+  const [how, write] = useState(before);
+  const [columns, take] = useState({});
+  const [wrong, refuse] = useState(first.refused ?? '');
+  const busy = state.job !== null;
+  const again = async (next) => {
+    write(next);
+    try {
+      see(await ask('look', { how: next }));
+      refuse('');
+    } catch (refusal) {
+      refuse(refusal.message);
+    }
+  };
+  const set = (name, key, value) => {
+    const { [name]: own = {}, ...others } = columns;
+    const { [key]: _, ...rest } = own;
+    const next = value === null ? rest : { ...rest, [key]: value };
+    take(Object.keys(next).length ? { ...others, [name]: next } : others);
+  };
+  const open = async () => {
+    if (busy || wrong) return;
+    const here = new Set(seen.columns.map((c) => c.name));
+    await act('open_looked', { how, columns: Object.fromEntries(Object.entries(columns).filter(([name]) => here.has(name))) });
+  };
+  const codes = (text) => text.split(',').map((code) => code.trim()).filter(Boolean);
+  return html`<main class="opening looked" id="screen" tabindex="-1"><h1>${seen.source ?? 'Before it is opened'}</h1>
+    ${wrong ? html`<p class="mistakes" role="alert">${wrong}</p>` : html`<p class="lead">${plural(seen.rows, 'row')} and ${plural(seen.columns.length, 'column')}, read as ${seen.described}. Nothing is open yet.</p>`}
+    <details class="how" open><summary>How the file is read</summary><${Written} how=${how} write=${again} prefix="look" box=${Typed} on="onChange" /></details>
+    ${!wrong && seen.notes.map((note) => html`<p class="note">${note}</p>`)}
+    ${!wrong && html`<div class="wide tall" tabindex="0" role="region" aria-label="Columns and first rows"><table class="rows"><thead><tr><td></td>${seen.columns.map((c) => html`<th scope="col" key=${c.name}>${c.name}</th>`)}</tr></thead><tbody>
+      <tr><th scope="row">taken as</th>${seen.columns.map((c) => html`<td key=${c.name}><select aria-label=${`${c.name}: taken as`} value=${columns[c.name]?.type ?? ''} onChange=${(e) => set(c.name, 'type', e.target.value || null)}><option value="">${typeName(c.type)}, as read</option>${TYPES.map((t) => html`<option value=${t}>${t}</option>`)}</select></td>`)}</tr>
+      <tr><th scope="row">codes for missing</th>${seen.columns.map((c) => html`<td key=${c.name}><${Typed} aria-label=${`${c.name}: codes for missing`} placeholder="none" value=${(columns[c.name]?.missing ?? []).join(', ')} onChange=${(e) => set(c.name, 'missing', codes(e.target.value).length ? codes(e.target.value) : null)} /></td>`)}</tr>
+      <tr><th scope="row">missing already</th>${seen.columns.map((c) => html`<td key=${c.name}>${number(c.missing)}</td>`)}</tr>
+      ${seen.first.map((row, i) => html`<tr><th scope="row">row ${i + 1}</th>${row.map((cell) => html`<td>${cell ?? html`<span class="hint">missing</span>`}</td>`)}</tr>`)}</tbody></table></div>
+    <p class="hint">Codes with commas between them, as in -9, 99. What you choose here stands in the script of a run, and can be taken back.</p>`}
+    <p class="buttons"><button class="strong" aria-disabled=${busy || wrong !== ''} onClick=${open}>Open this table</button><button onClick=${leave}>Another file</button></p>
+    ${busy && html`<p role="status">${state.job.stage} …</p>`}</main>`;
+}
+
+// What a table would be, or why it cannot be read; of a file that was dropped, or of a path.
+export async function lookInto(file, how) {
+  const more = { 'x-file-name': encodeURIComponent(file.name), 'x-reading': encodeURIComponent(JSON.stringify(how)), 'x-look': '1' };
+  try {
+    return await (typeof file === 'string' ? ask('look', { how, path: file }) : ask('upload', file, more));
+  } catch (refusal) {
+    return { refused: refusal.message };
+  }
+}
