@@ -74,7 +74,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Draw the examples of every property from the seed of the run."""
     for item in items if RANDOM_SEED else ():
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
-            seed(config.stash[SEED])(item.obj)
+            seed(config.stash[SEED])(getattr(item.obj, "__func__", item.obj))  # a state machine's test is a method
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import shoal
+from by_night import by_night
 from shoal.kernels.partition import bounds
 from shoal.vocabulary.registry import KINDS, registered
 
@@ -23,7 +24,7 @@ METHODS = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_groups_are_the_same_whatever_the_clocks_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.random.default_rng(1).lognormal(0, 1, (30, 3))
+    x = np.random.default_rng(1).lognormal(0, 1, (by_night(18, 30), 3))
 
     def labels() -> list[int]:
         return METHODS[name].partition(x, confidential=np.round(x[:, 0], 1), seed=1).labels.tolist()
@@ -48,7 +49,7 @@ def test_no_kernel_and_no_solver_is_stopped_by_a_clock(project: Path) -> None:
 
 def test_a_finish_that_is_worse_than_what_annealing_found_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Branch and bound that runs out of its budget may know nothing better than poor groups."""
-    x = np.random.default_rng(2).lognormal(0, 1, (60, 3))
+    x = np.random.default_rng(2).lognormal(0, 1, (by_night(36, 60), 3))
     method = shoal.Refined(start="mdav", k=3, moves=4000, finish="columns")
     poor = bounds.groups_of(shoal.MDAV(k=3).partition(x).labels)
     annealed = []
@@ -56,7 +57,7 @@ def test_a_finish_that_is_worse_than_what_annealing_found_is_not_taken(monkeypat
     def given_up(groups, costs, n, *, nodes, start=(), cuts=()):
         if n < len(x):
             return None  # of a window
-        annealed.extend(start)
+        annealed[:] = start
         return poor
 
     monkeypatch.setattr(bounds, "cheapest", given_up)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from by_night import by_turns
 from shoal.judges.table_pair import TablePair
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -60,8 +61,11 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("entry", MEASURES, ids=lambda e: f"{e.kind}-{e.name}")
+@pytest.mark.parametrize(
+    ("entry", "pair"),
+    [(entry, pair) for turn, entry in enumerate(MEASURES) for pair in by_turns(PAIRS, turn, 2)],
+    ids=lambda it: it if isinstance(it, str) else f"{it.kind}-{it.name}",
+)
 def test_a_figure_or_a_reason(entry: Entry, pair: str) -> None:
     original, released = PAIRS[pair]
     if entry.name == "train-test" and ("wage" not in original or "wage" not in released):

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import NIGHT
 from shoal.plan.linked import LinkedPlan
 from shoal.release import publish
 from shoal.vocabulary.errors import DataError, PlanError, Refused
@@ -172,7 +173,8 @@ def test_regressions_draw_persons_too(original: Tables) -> None:
     assert nearness["gaps by tens of days"] < 0.1
     assert nearness["transitions"] < 0.25
     test_no_row_is_out_of_order(release.to_frames())
-    assert release.to_frames()["stays"].equals(shoal.protect(few, described, seed=1).to_frames()["stays"])
+    if NIGHT:
+        assert release.to_frames()["stays"].equals(shoal.protect(few, described, seed=1).to_frames()["stays"])
 
 
 def test_nothing_of_the_original_but_what_trees_give(folder: Path, original: Tables) -> None:

@@ -67,7 +67,9 @@ def native_identifiers(text: str) -> Iterator[tuple[str, int]]:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_python_is_named_after_what_it_is(folder: str, project: Path) -> None:
     paths = [path for path in sorted((project / folder).rglob("*.py*")) if path.suffix in (".py", ".pyi")]
-    wrong = {str(p.relative_to(project)): misnamed(identifiers(ast.parse(p.read_text("utf-8")))) for p in paths}
+    texts = {str(path.relative_to(project)): path.read_text("utf-8") for path in paths}
+    doubtful = {path: text for path, text in texts.items() if re.search(f"(?i){'|'.join(INSTEAD)}", text)}
+    wrong = {path: misnamed(identifiers(ast.parse(text))) for path, text in doubtful.items()}
     assert {path: lines for path, lines in wrong.items() if lines} == {}
 
 

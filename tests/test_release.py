@@ -18,7 +18,7 @@ import pytest
 from pydantic import TypeAdapter
 
 import shoal
-from by_night import by_night
+from by_night import by_night, only_by_night
 from shoal.report.evidence import EvidenceFile, evidence_schema
 from shoal.table.examples import PLAN
 from shoal.vocabulary.errors import DataError, FileError, Refused
@@ -335,7 +335,7 @@ def test_no_records_and_missing_policies() -> None:
     assert release.record["missing values"]["records dropped"] == gaps["income"].null_count()
 
 
-@pytest.mark.slow
+@only_by_night  # by day what works is interrupted in test_interrupts, and dies between any two operations in parts
 def test_an_interrupted_run_leaves_the_old_state_or_the_new(tmp_path: Path) -> None:
     """Kill the command at random moments; the directory is complete or is not there."""
     data, yaml, out = tmp_path / "in.csv", tmp_path / "plan.yaml", tmp_path / "out"

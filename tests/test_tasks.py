@@ -85,7 +85,7 @@ accept: []
 
 def survey() -> pl.DataFrame:
     rng = np.random.default_rng(4)
-    home = np.repeat(np.arange(90), rng.choice([1, 2, 3], 90))
+    home = np.repeat(np.arange(50), rng.choice([1, 2, 3], 50))
     n = len(home)
     wage, more = rng.lognormal(7.5, 0.6, n).round(2), rng.lognormal(5, 0.5, n).round(2)
     frame = pl.DataFrame(
@@ -98,7 +98,7 @@ def survey() -> pl.DataFrame:
             "wage": wage,
             "other": more,
             "income": (wage + more).round(2),
-            "weight": rng.uniform(40, 160, 90).round(1)[home],
+            "weight": rng.uniform(40, 160, 50).round(1)[home],
         }
     )
     silent = pl.Series(rng.random(n) < 0.1)

@@ -20,6 +20,7 @@ import pytest
 import xlsxwriter
 
 import shoal
+from by_night import crossed
 from shoal.table.files.tables import read_table
 from shoal.vocabulary.errors import FileError, Refused
 
@@ -133,11 +134,15 @@ def missing_both(one: Any, other: Any) -> bool:
     return one in (None, "", '""') or (isinstance(one, float) and one != one) or one in (".", "A", "a", 97.0, -8.0)
 
 
-@pytest.mark.parametrize("role", ["quasi-identifier", "other", "confidential"])
-@pytest.mark.parametrize(("name", "write", "one", "other"), PAIRS, ids=[f"{n}: {a!r} {b!r}" for n, _, a, b in PAIRS])
+@pytest.mark.parametrize(
+    ("pair", "role"),
+    crossed(PAIRS, ["quasi-identifier", "other", "confidential"]),
+    ids=lambda it: it if isinstance(it, str) else f"{it[0]}: {it[2]!r} {it[3]!r}",
+)
 def test_equal_cells_that_are_written_differently_are_two_classes(
-    name: str, write: Writer, one: Any, other: Any, role: str, tmp_path: Path
+    pair: tuple[str, Writer, Any, Any], role: str, tmp_path: Path
 ) -> None:
+    name, write, one, other = pair
     path = tmp_path / f"theirs.{name.split()[0]}"
     for cells, smallest in (([one] * 8, 8), ([other] * 8, 8), ([one] * 4 + [other] * 4, 4)):
         write(path, cells)

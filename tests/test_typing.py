@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import shoal
+from by_night import only_by_night
 from shoal.vocabulary.registry import registered
 
 RIGHT = """
@@ -38,7 +39,7 @@ OTHERS = ("narwhals", "numpy", "polars", "pydantic", "pydantic_core")
 """Libraries whose own types the program has no need of; to read them takes most of a type checker's time."""
 
 
-@pytest.mark.slow
+@only_by_night  # by day `make check` has the checker read all that the package itself makes of methods
 def test_a_type_checker_sees_the_parameters_of_methods(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(RIGHT + "\n".join(WRONG))

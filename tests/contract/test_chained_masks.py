@@ -44,7 +44,7 @@ def plan(k=3, asked=3, pairs=5):
 
 @pytest.fixture(scope="module")
 def table():
-    return pd.read_csv(reference("testdata.csv")).head(by_night(1_200, 4_580))
+    return pd.read_csv(reference("testdata.csv")).head(by_night(700, 4_580))
 
 
 def least_matches(frame):

@@ -23,6 +23,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import by_turns
 from shoal.plan import Plan
 from shoal.plan.sections import Output
 from shoal.plan.steps import SmallStrata
@@ -458,7 +459,7 @@ BY_NATURE: Mapping[str, str] = {}
 """Plans that are refused in parts and not of the whole table, each with the reason."""
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", by_turns(HERE, 1, 2))
 def test_every_source_gives_the_same_bytes(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.table.parts.source.CHUNK", SMALL_CHUNK)
     for outcomes in both(PLANS[name], folder):
@@ -466,7 +467,7 @@ def test_every_source_gives_the_same_bytes(name: str, folder: Path, monkeypatch:
         assert " " not in outcomes["frame"], outcomes["frame"]
 
 
-@pytest.mark.parametrize("name", IN_PARTS)
+@pytest.mark.parametrize("name", by_turns(IN_PARTS, 0, 2))
 def test_every_source_gives_the_same_bytes_in_parts(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.table.parts.source.CHUNK", SMALL_CHUNK)
     outcomes = parts_of(PLANS[name], folder)

@@ -134,8 +134,9 @@ def variants(entry: Entry) -> list[dict[str, Any]]:
 CASES = [(entry, parameters) for entry in ALL for parameters in variants(entry)]
 MEASURES = [case for case in CASES if case[0].kind in ("risk", "utility")]
 MODELS = [case for case in CASES if case[0].kind == "privacy" and not case[0].cls.of_account]
-BY_ITSELF = CASES if NIGHT else [case for case in CASES if case not in (*MEASURES, *MODELS)]
-"""By day measures are carried out many at once, and so are privacy models."""
+ONE_EACH = [(entry, variants(entry)[-1]) for entry in ALL]
+BY_ITSELF = CASES if NIGHT else [case for case in ONE_EACH if case not in (*MEASURES, *MODELS)]
+"""By day measures are carried out many at once, and so are privacy models; of other methods one variant is."""
 
 
 def plan_of(entry: Entry, parameters: dict[str, Any], ending: str) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def tried_now() -> list[str]:
 
 @pytest.mark.parametrize("name", tried_now())
 def test_every_plan_of_the_registry(name: str, tmp_path: Path) -> None:
-    check(PLANS[name], tmp_path, {7: Backwards()})
+    check(PLANS[name], tmp_path, {by_night(3, 7): Backwards()})
 
 
 KEPT = {

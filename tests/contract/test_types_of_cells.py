@@ -293,8 +293,8 @@ def ways(number: int, gaps: Container[int | None]) -> dict[str, list[Way]]:
     """The ways in which a type meets each step: all of them without a step, and otherwise the one whose turn it is.
 
     Types that hold the same cells take turns, so that each step meets each kind of cells in every way
-    (`test_every_step_meets_all_cells_in_every_way`); by day two types of each kind meet a step, or a few
-    more, and without a step a type meets every other way.
+    (`test_every_step_meets_all_cells_in_every_way`); by day one type of each kind meets a step, and without a
+    step a type meets every other way.
     """
     make, holds, kind = KINDS[number]
     nominal = make is pandas and kind == "object" and holds != "text"
@@ -302,10 +302,10 @@ def ways(number: int, gaps: Container[int | None]) -> dict[str, list[Way]]:
     every: list[Way] = [(*policy, level) for policy in POLICIES if policy[0] in gaps for level in levels]
     with_steps = [way for way in every if way[1] != "impute"]
     turn = sum(other == holds for _, other, _ in KINDS[:number])
-    pause = 1 if NIGHT else sum(other == holds for _, other, _ in KINDS) // 2
-    unchanged, offset = by_turns(every, turn, 2), list(CELLS).index(holds)
+    pause = 1 if NIGHT else sum(other == holds for _, other, _ in KINDS)
+    unchanged, first = by_turns(every, turn, 2), turn // pause + list(CELLS).index(holds)
     return {
-        step: unchanged if step == UNCHANGED else [with_steps[(turn + 2 * place + offset) % len(with_steps)]]
+        step: unchanged if step == UNCHANGED else [with_steps[(first + 2 * place) % len(with_steps)]]
         for place, step in enumerate(STEPS)
         if step == UNCHANGED or (turn + place) % pause == 0
     }

@@ -154,9 +154,9 @@ def test_three_sentences_come_first_and_a_page_is_all() -> None:
 
 def test_many_columns_make_no_long_page() -> None:
     rng = np.random.default_rng(1)
-    wide = pl.DataFrame({f"q{j}": rng.integers(0, 9, 200) for j in range(60)})
+    wide = pl.DataFrame({f"q{j}": rng.integers(0, 9, 200) for j in range(30)})
     exposed = shoal.exposure(wide, {"columns": dict.fromkeys(wide.columns, "quasi-identifier")}, top=50)
-    assert "'q0', 'q1', 'q2' and 57 more" in exposed.sentences[0]
+    assert "'q0', 'q1', 'q2' and 27 more" in exposed.sentences[0]
     assert len(repr(exposed)) < 2000
 
 

@@ -60,13 +60,24 @@ ORIGINS: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
 }
 
 
-@pytest.mark.parametrize(("origin", "exact"), crossed(ORIGINS, [True, False]))
-def test_where_a_table_lies_changes_nothing(tmp_path: Path, exact: bool, origin: str) -> None:
+def lying(origin: Callable[[pl.DataFrame, Path], Any], place: Path, exact: bool) -> pl.DataFrame:
+    """The release of a table that lies somewhere."""
     steps = [*STEPS, MODEL] if exact else STEPS
     plan = {"columns": COLUMNS, "steps": steps, "exact": exact, "output": {"format": "parquet"}}
-    frame = table()
-    expected = shoal.protect(frame, plan, seed=11, workers=1).to_frame()
-    assert shoal.protect(ORIGINS[origin](frame, tmp_path / "in"), plan, seed=11, workers=1).to_frame().equals(expected)
+    return shoal.protect(origin(table(), place), plan, seed=11, workers=1).to_frame()
+
+
+@pytest.fixture(scope="module")
+def in_memory(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, pl.DataFrame]:
+    """The release of a frame, exactly and in parts."""
+    return {exact: lying(lambda frame, _: frame, tmp_path_factory.mktemp("none"), exact) for exact in (True, False)}
+
+
+@pytest.mark.parametrize(("origin", "exact"), crossed(ORIGINS, [True, False]))
+def test_where_a_table_lies_changes_nothing(
+    tmp_path: Path, exact: bool, origin: str, in_memory: dict[bool, pl.DataFrame]
+) -> None:
+    assert lying(ORIGINS[origin], tmp_path / "in", exact).equals(in_memory[exact])
 
 
 def test_a_release_in_parts_without_a_place_can_be_read_and_written(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from by_night import crossed
 from naive import linkage as naive
 from shoal.judges import space as module
 from shoal.judges.space import Points
@@ -61,7 +62,9 @@ def pairs(draw: st.DrawFn) -> TablePair:
             after["age"] = after["age"] + rng.normal(size=n)
         else:
             after["town"] = np.array([t[0] if rng.random() < 0.5 else t for t in after["town"]])
-    first = original(with_holes(before, 0.1, rng))
+    cells = with_holes(before, 0.1, rng)
+    assume(all(set(column) != {None} for column in cells.values()))  # what kind such a column is of nobody knows
+    first = original(cells)
     changed = pl.DataFrame(with_holes(after, draw(st.sampled_from([0.0, 0.2])), rng), strict=False)
     released = Microdata.finished(changed, first.schema).encoded
     rows = rng.permutation(n)[: draw(st.integers(1, n))]
@@ -80,8 +83,10 @@ def test_a_table_of_squares_holds_the_distances_of_coordinates(pair: TablePair) 
         assert ((squares == 0) == (apart == 0)).all()
 
 
-@pytest.mark.parametrize("names", [("town", "job"), ("school", "job", "age"), ("age", "town", "job", "school")])
-@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize(
+    ("names", "backwards"),
+    crossed([("town", "job"), ("school", "job", "age"), ("age", "town", "job", "school")], [True, False]),
+)
 def test_links_equal_looking_at_every_pair_of_records(names: tuple[str, ...], backwards: bool) -> None:
     @given(pairs())
     def check(pair: TablePair) -> None:

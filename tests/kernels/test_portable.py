@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from by_night import by_night
+from by_night import by_night, crossed
 
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 STRICT = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Wpedantic", "-Wno-psabi", "-Werror"]
@@ -46,14 +46,13 @@ WAYS = [
 def test_inner_loops_give_one_result_however_they_are_compiled(native: Path, tmp_path: Path) -> None:
     """Those for AVX2 are run only where the processor has it."""
     has_avx2 = "avx2" in Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else False
-    ways = [(compiler, options) for compiler, options in WAYS if options != ["-mavx2"] or has_avx2][: by_night(3, 6)]
+    ways = [(compiler, options) for compiler, options in WAYS if options != ["-mavx2"] or has_avx2][-by_night(2, 6) :]
     results = {run("loops.cpp", native, tmp_path, compiler, *options) for compiler, options in ways}
     assert len(ways) >= 2 and len(results) == 1
     assert len(results.pop().splitlines()) > 1_000
 
 
-@pytest.mark.parametrize("options", [[], ["-DSHOAL_PORTABLE"]])
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(("options", "compiler"), crossed([[], ["-DSHOAL_PORTABLE"]], COMPILERS))
 def test_quotients_are_rounded_once(native: Path, tmp_path: Path, compiler: str, options: list[str]) -> None:
     """Python divides whole numbers to the nearest double."""
     lines = run("ratio.cpp", native, tmp_path, compiler, *options).splitlines()

@@ -3,10 +3,10 @@ import subprocess
 import sys
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from by_night import only_by_night
 from shoal.kernels.tall import cross, independent, principal, times, triangular
 
 SIZES = st.sampled_from([1, 2, 5, 127, 128, 129, 256, 700, 5000])
@@ -48,7 +48,7 @@ for m in (shoal.IPSO(given=("x3",)), shoal.Normal(support=("range",)), shoal.Nor
 """
 
 
-@pytest.mark.slow
+@only_by_night  # by day contract/test_same_bytes has two threads, too
 def test_synthesis_gives_the_same_bytes_with_any_number_of_threads():
     seen = {
         subprocess.run(

@@ -211,7 +211,7 @@ def order_distance(values, table):
 
 
 @pytest.mark.parametrize("case", BESIDE_THE_TABLE, ids=lambda case: "-".join(map(str, case[0].values())))
-@settings(max_examples=by_night(16, 150))
+@settings(max_examples=by_night(8, 150))
 @given(drawn=st.lists(st.tuples(st.tuples(*map(st.sampled_from, ("abcdef", "uvwx", "pq"))), st.integers(1, 4)),
                       min_size=4, max_size=24), k=st.integers(1, 3))  # fmt: skip
 def test_what_may_be_dropped_never_costs_where_classes_are_like_the_table(drawn, k, case):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from by_night import crossed
 from shoal.mask.sampled_classes import PARTS, UNIT, Drawing, Expected
 
 CASES = [(0.1, 0.9), (0.5, 0.4), (1.0, 0.8), (1.0, 1.0), (2.0, 0.5), (3.0, 0.95), (5.0, 0.3)]
@@ -31,9 +32,9 @@ def apart(n, k, epsilon, beta):
     return [np.maximum(p - math.exp(epsilon) * q, 0).sum() for p, q in (laws, laws[::-1])]
 
 
-@pytest.mark.parametrize(("epsilon", "share"), CASES)
-@pytest.mark.parametrize("k", [1, 2, 7, 20])
-def test_delta_is_the_largest_excess_of_any_class_with_or_without_a_person(epsilon, share, k):
+@pytest.mark.parametrize(("case", "k"), crossed(CASES, [1, 2, 7, 20]))
+def test_delta_is_the_largest_excess_of_any_class_with_or_without_a_person(case, k):
+    epsilon, share = case
     one = drawing(epsilon, share)
     sizes = [*range(1, 8 * k + 40), *range(8 * k + 40, 4000, 97)]
     with_person, without = zip(*(apart(n, k, epsilon, one.probability) for n in sizes))

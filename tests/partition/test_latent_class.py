@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from by_night import crossed
 from naive import latent_class as naive
 from shoal.partition.latent_class import LatentClass
 from shoal.table.microdata import Microdata
@@ -158,8 +159,7 @@ def test_same_seed_same_groups_for_every_frame():
         assert method.partition(other, seed=4).labels.tolist() == expected
 
 
-@pytest.mark.parametrize("prior", [1e-9, 1.0])
-@pytest.mark.parametrize("seed", [0, 2, 3, 5])
+@pytest.mark.parametrize(("seed", "prior"), crossed([0, 2, 3, 5], [1e-9, 1.0]))
 def test_more_starts_never_end_worse(seed, prior):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({f"q{j}": rng.choice(list("ab"), 150) for j in range(7)})

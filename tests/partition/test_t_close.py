@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from by_night import by_night
 from naive import emd as naive
 from shoal.table.confidential_bins import confidential_bins
 from shoal.table.microdata import Microdata
@@ -72,7 +73,7 @@ MAKERS = {
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@settings(max_examples=60)
+@settings(max_examples=by_night(15, 60))
 @given(records=tables(), k=st.integers(1, 7), t=st.sampled_from([0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0]))
 def test_k_anonymous_and_t_close_or_refused(name, records, k, t):
     strata = records.strata

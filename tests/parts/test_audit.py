@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import by_night
 from parts.conftest import whole_plan
 from shoal import audit
 from shoal.vocabulary.errors import DataError, FileError, Refused, SchemaError
@@ -72,7 +73,7 @@ def with_gaps(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "with missing cells"])
+@pytest.mark.parametrize("gaps", [True, False][: by_night(1, 2)])
 def test_all_models_give_the_figures_of_the_whole(released, folder_of, gaps):
     frame = with_gaps(released) if gaps else released
     plan = {"columns": COLUMNS, "requirements": REQUIREMENTS}

@@ -77,8 +77,7 @@ def test_it_is_refused_where_memory_narrows_down(tmp_path, kind, n, seed):
     assert refused(refuse_narrowed, *given) == bool(known)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("kind", "seed"), crossed(KINDS, [1, 2]))
 def test_it_is_refused_where_memory_fills_in(tmp_path, kind, seed):
     frame = tables(kind, seed, 400)
     rng = np.random.default_rng(seed)

@@ -43,7 +43,7 @@ class Stopped(Exception):  # noqa: N818 - it is none of ours
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("after", [20, 1, 9, 4][: by_night(1, 4)])
 def test_a_run_goes_on_where_it_was_stopped(table, folder_of, plan, tmp_path, monkeypatch, after):
-    source = folder_of(table(3000))
+    source = folder_of(table(1500))
     protect(source, plan, tmp_path / "whole", seed=SEED, workers=1)
     calls = []
 
@@ -70,7 +70,7 @@ def test_a_run_goes_on_where_it_was_stopped(table, folder_of, plan, tmp_path, mo
 
 @pytest.mark.usefixtures("small_blocks")
 def test_another_plan_begins_anew(table, folder_of, plan, tmp_path):
-    source = folder_of(table(1500))
+    source = folder_of(table(900))
 
     def stop(text: str, fraction: float) -> None:
         if text == "finishing":

@@ -130,7 +130,7 @@ def test_all_files_of_a_run_are_its_owners_only(table, folder_of, plan, tmp_path
 
     before = os.umask(0)
     try:
-        protect(folder_of(table(1500)), plan, tmp_path / "out", workers=1, stage=look)
+        protect(folder_of(table(900)), plan, tmp_path / "out", workers=1, stage=look)
     finally:
         os.umask(before)
     assert {Path(name).suffix for name in seen} >= {".done", ".parquet", ".arrow", ".json"}

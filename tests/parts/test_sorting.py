@@ -190,7 +190,7 @@ def test_a_run_that_stopped_goes_on_with_the_columns_that_are_left(carry, monkey
 
 @pytest.mark.usefixtures("small_blocks")
 def test_a_release_after_groups_were_formed(folder_of, tmp_path):
-    frame = table(1_500)
+    frame = table(900)
     plan = plan_of(0.1, x="quasi-identifier", count="confidential")
     plan["columns"]["count"] = {"role": "confidential", "missing": "drop"}
     plan["columns"]["grade"] = "other"

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 from shoal.plan import Plan
 from shoal.plan.context import CONTEXTS
 from shoal.plan.draft import plan_text
@@ -211,8 +212,7 @@ def test_laws_are_told_in_a_drafted_plan() -> None:
     assert "gives" not in plan_text(Table(frame=frame), "t.csv", synthetic=True)
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
-@pytest.mark.parametrize("synthetic", [False, True])
+@pytest.mark.parametrize(("context", "synthetic"), crossed(CONTEXTS, [False, True]))
 def test_a_draft_for_a_context_states_its_limits(context: str, synthetic: bool, tmp_path: Path) -> None:
     text = plan_text(Table(frame=frames()["many categories"]), "t.csv", synthetic=synthetic, context=context)
     (tmp_path / "plan.yaml").write_text(text)

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import only_by_night
 from command_line import runner
 from shoal.desk.init import drafted
 from shoal.plan.linked import LinkedPlan
@@ -155,7 +156,7 @@ def profiles(tables: dict[str, pl.DataFrame], links: dict[str, tuple[str | None,
     return [branch(root, row) for row in tables[root].iter_rows(named=True)]
 
 
-@pytest.mark.parametrize("which", ["hospital", "insurer"])
+@pytest.mark.parametrize("which", ["hospital", pytest.param("insurer", marks=only_by_night)])
 def test_a_guessed_plan_runs_unchanged_and_keeps_everybody(which: str, tmp_path: Path) -> None:
     given = shoal.example_tables(1_000) if which == "hospital" else joined()
     folder = tmp_path / which

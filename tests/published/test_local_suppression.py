@@ -56,7 +56,7 @@ OPTIMUM = {2: 92, 3: 143}
 """Proved by HiGHS (test below): no suppression in which every lost cell is needed by its own record is smaller."""
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("k", [3, 2, 5][: by_night(1, 3)])
 def test_at_most_the_published_number_of_cells(keys, published, k):
     change = shoal.Suppress(k=k).apply(data := records_of(keys), data.quasi_identifiers, np.random.default_rng(0))
     assert change.details["cells suppressed"] <= 0.6 * published[k, 1]["total"]

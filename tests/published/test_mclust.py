@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 
+from by_night import only_by_night
 from published.reference import reference
 from published.thyroid import thyroid_continuous
 from shoal.kernels.mixture.mixture import COVARIANCE_MODELS, VVE_ALONG_EVE, mixture_em, parameter_count, statistics_of
@@ -69,7 +70,7 @@ def test_the_vve_of_mclust_is_no_maximum_of_the_likelihood_and_ours_is(mclust):
     assert turning(axes, ours.statistics.scatter, ours.statistics.weight).max() < 1e-4 * len(x)
 
 
-@pytest.mark.slow
+@only_by_night  # of ten numbers of groups; by day of the nine that are best, above
 def test_best_bic_from_our_own_start():
     # mclustBIC(X, G = 1:10), default hierarchical start: greatest -15324.4434 (VVE, 9 groups). k = 1 holds the
     # proportions at 1/n, so the fit is unconstrained for all purposes; no k-means starts.

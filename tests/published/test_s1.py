@@ -71,7 +71,7 @@ BETTER_THAN_FORMULA_3 = {(2, 0.13), (2, 0.17), (2, 0.21)}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("confidential", ["FICA", "FEDTAX"])
+@pytest.mark.parametrize("confidential", ["FICA", "FEDTAX"][: by_night(1, 2)])
 def test_tables_1_and_2_in_order_and_falling_with_t(confidential):
     """Quasi-identifiers by range, groups merged with the farthest, as the printed figures suggest."""
     records = census(confidential, "range")
@@ -93,7 +93,7 @@ def test_tables_1_and_2_in_order_and_falling_with_t(confidential):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("confidential", ["FICA", "FEDTAX"])
+@pytest.mark.parametrize("confidential", ["FEDTAX", "FICA"][: by_night(1, 2)])
 def test_table_1_as_the_paper_writes_the_algorithm(confidential):
     """Groups merged with the nearest: Algorithm 1's groups are the largest, and fall with t, in every cell."""
     records = census(confidential, "range")
@@ -137,7 +137,7 @@ def test_two_confidential_columns_leave_room_too(name, confidential):
     assert part.details["t"] <= 0.05 and part.k >= 2
 
 
-@pytest.mark.parametrize("confidential", [["Num1"], ["Num3"], ["Num1", "Num3"]])
+@pytest.mark.parametrize("confidential", [["Num1", "Num3"], ["Num1"], ["Num3"]][: by_night(1, 3)])
 def test_near_the_best_there_is_on_eight_records(confidential):
     """All 4 140 partitions of the table are priced: where nothing is gained on it, nothing is to be gained."""
     table = pl.read_csv(reference("francdat.csv")).drop("w")

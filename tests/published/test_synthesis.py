@@ -172,7 +172,7 @@ def test_plain_microaggregation_of_the_census_is_linked_as_printed():
         assert 100 * (y[near] == y).all(axis=1).mean() == pytest.approx(printed, abs=0.25)
 
 
-@pytest.mark.parametrize("starts", [0, 2])
+@pytest.mark.parametrize("starts", [0, 2][: by_night(1, 2)])
 def test_six_groups_of_the_thyroid_data(six_groups, starts):
     """Printed sizes 708, 440, 325, 232, 179, 63."""
     mixture = shoal.GaussianMixture(k=60, groups=6, models=("VVV",), kmeans_starts=starts)
@@ -199,6 +199,7 @@ def test_bic_takes_more_than_six_groups_of_thyroid_where_em_has_converged(starts
     assert part.details["assignment"]["smallest before"] < 60
 
 
+@only_by_night  # small mixtures end where plain steps do in kernels/mixture
 def test_sizes_are_at_rest_where_a_mixture_ends(six_groups):
     """At a thousandth of the tolerance the sizes of THYROID are the same; after the paper's 12 steps they are not."""
     records = continuous_thyroid()

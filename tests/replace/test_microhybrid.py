@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 
 N = 120
 RNG = np.random.default_rng(11)
@@ -25,17 +26,15 @@ def hybrid(partition, replace, columns=("pay", "debt"), **step):
     return shoal.protect(FRAME, {"columns": ROLES, "steps": [step], "output": {"shuffle": False}}, seed=3)
 
 
-@pytest.mark.parametrize(
-    "partition",
-    [
-        {"partition": "mdav", "k": 12},
-        {"partition": "vmdav", "k": 12},
-        {"partition": "whole"},
-        {"partition": "gaussian-mixture", "k": 12, "groups": 3},
-    ],
-    ids=lambda p: p["partition"],
+PARTITIONS = (
+    {"partition": "mdav", "k": 12},
+    {"partition": "vmdav", "k": 12},
+    {"partition": "whole"},
+    {"partition": "gaussian-mixture", "k": 12, "groups": 3},
 )
-@pytest.mark.parametrize("synthesiser", SYNTHESISERS)
+
+
+@pytest.mark.parametrize(("partition", "synthesiser"), crossed(PARTITIONS, SYNTHESISERS))
 def test_any_partition_with_any_synthesiser(partition, synthesiser):
     new = hybrid(partition, synthesiser).data
     assert new["age"].equals(FRAME["age"]) and new["sex"].equals(FRAME["sex"])

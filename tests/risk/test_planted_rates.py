@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from by_night import by_night
+from by_night import by_night, crossed
 from shoal.judges.base import Measure
 from shoal.judges.table_pair import TablePair
 from shoal.risk.attribute_inference import AttributeInference
@@ -103,8 +103,11 @@ def coverage(measure: Measure, release: Release) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("release", [suppressed, recoded, sampled, swapped, synthetic], ids=lambda r: r.__name__)
-@pytest.mark.parametrize("attack", [DistanceLinkage, ProbabilisticLinkage], ids=lambda a: a.method_name)
+@pytest.mark.parametrize(
+    ("release", "attack"),
+    crossed([suppressed, recoded, sampled, swapped, synthetic], [DistanceLinkage, ProbabilisticLinkage]),
+    ids=lambda it: it.__name__,
+)
 def test_the_interval_of_a_linkage_covers_the_true_rate(
     attack: type[Measure], release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 from shoal.release.evidence_file import public_evidence
 from shoal.vocabulary.errors import PlanError
 
@@ -96,8 +97,7 @@ BEYOND = [
 """Plans of which two tables, whose incomes all lie beyond the bounds, give the same release."""
 
 
-@pytest.mark.parametrize("steps", BEYOND, ids=lambda steps: " ".join(step.get("mask", "group") for step in steps))
-@pytest.mark.parametrize("rules", [[], [RULE]], ids=["free", "rules"])
+@pytest.mark.parametrize(("steps", "rules"), crossed(BEYOND, [[], [RULE]]))
 def test_nothing_else_in_the_folder_depends_on_cells_with_noise(
     steps: list[dict[str, Any]], rules: list[str], tmp_path: Path
 ) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pytest
+
+from by_night import only_by_night
 
 MONTHS = [f"2026-{month:02}" for month in range(1, 5)]
 
@@ -47,7 +48,7 @@ def month_of(number: int) -> pl.DataFrame:
     )
 
 
-@pytest.mark.slow
+@only_by_night  # by day statuses, results and the log are looked at in cli/test_unattended
 def test_four_months(tmp_path: Path) -> None:
     """In February a column is missing; in March no class is diverse, as all have one charge; the others are fine."""
     for folder in ("in", "results", "releases"):

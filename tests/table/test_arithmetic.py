@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from by_night import crossed
 from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, filled_by, law_holds
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
@@ -81,8 +82,7 @@ def cells(records: Records, name: str) -> list[Any]:
     return [None if code < 0 else str(variable.categories[code]) for code in variable.values.tolist()]
 
 
-@pytest.mark.parametrize("exceptions", [0, 1, 3, 15])
-@pytest.mark.parametrize("law", PLANTED)
+@pytest.mark.parametrize(("law", "exceptions"), crossed(PLANTED, [0, 1, 3, 15]))
 def test_what_a_planted_law_says_is_restored(law: str, exceptions: int) -> None:
     make, name = PLANTED[law]
     frame = pl.DataFrame({**make(np.random.default_rng(4)), "noise": np.random.default_rng(5).normal(size=N)})

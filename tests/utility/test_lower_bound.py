@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import shoal
+from by_night import by_night
 from naive.refine import best_loss
 from shoal.table.partition import Partition
 
@@ -19,7 +20,7 @@ def test_by_hand():
 
 
 def test_order_and_optimum():
-    x = np.random.default_rng(1).lognormal(0, 1, (12, 2))
+    x = np.random.default_rng(1).lognormal(0, 1, (by_night(9, 12), 2))
     z = standardised(x)
     best = 100 * best_loss(z, 3) / (z**2).sum()
     cheap, tight = (shoal.LowerBound(k=3, kind=kind).measure(x, x).value for kind in ("neighbours", "set-partition"))

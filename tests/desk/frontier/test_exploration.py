@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import only_by_night
 from shoal.desk.frontier import Point, candidates, explore, workers
 from shoal.desk.frontier.choice import pareto_of, recommend
 from shoal.plan import Plan
@@ -268,7 +269,9 @@ def test_killed_half_way_it_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+@pytest.mark.parametrize(
+    ("sent", "status"), [pytest.param(signal.SIGINT, 130, marks=only_by_night), (signal.SIGKILL, -signal.SIGKILL)]
+)
 def test_no_worker_outlives_an_exploration_that_was_stopped(tmp_path: Path, sent: signal.Signals, status: int) -> None:
     data, ranges, out = tmp_path / "in.csv", tmp_path / "plan.yaml", tmp_path / "out"
     table(400).write_csv(data)

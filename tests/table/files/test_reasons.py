@@ -1,5 +1,6 @@
 """Codes that say why a cell is missing: missing cells to every method, given back to the files that know them."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyreadstat
 import pytest
 
 import shoal
+from by_night import by_turns
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
 
@@ -59,8 +61,7 @@ def test_to_every_method_they_are_missing(ending: str, tmp_path: Path) -> None:
     assert table.reasons["pay"].null_count() == N - sum(pay in (97, 98) for pay in PAY)
 
 
-@pytest.mark.parametrize("out", ["sav", "dta", "xpt"])
-@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+@pytest.mark.parametrize(("ending", "out"), by_turns(product(["sav", "dta", "xpt"], repeat=2), 0, 2))
 def test_they_come_back_where_the_format_has_them(ending: str, out: str, tmp_path: Path) -> None:
     """Record by record, in whatever order; those of a quasi-identifier are one missing cell, as was proved."""
     table = survey(tmp_path, ending)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table, write_table
 from shoal.table.files.value_labels import Coding, codings, in_codes, in_words
@@ -59,8 +60,7 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
     return read_table(path)
 
 
-@pytest.mark.parametrize("ending", ["sav", "dta"])
-@pytest.mark.parametrize("method", STEPS)
+@pytest.mark.parametrize(("method", "ending"), crossed(STEPS, ["sav", "dta"]))
 def test_codes_and_labels_are_those_that_came_in(table: Table, ending: str, method: str, tmp_path: Path) -> None:
     plan = {"columns": COLUMNS, "steps": STEPS[method], "output": {"format": ending}}
     out = shoal.protect(table.frame, plan, seed=1).write(tmp_path / "out", labels=table, unproved=True)
