@@ -48,7 +48,7 @@ from shoal.table.files.value_labels import WITH_LABELS, Coding, code_text, codin
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 from shoal.table.schema import UNITS
-from shoal.vocabulary.errors import DataError, FileError, ParameterError, Refused, plural, quoted
+from shoal.vocabulary.errors import DataError, FileError, Refused, plural, quoted
 
 UNPROVED = (
     "Nothing was written: the plan requires nothing that protects anybody (a k of 1 demands nothing), so nothing would "
@@ -99,11 +99,9 @@ def publish(
         If the directory cannot be written, or holds anything that is not part of a release.
     """
     if not isinstance(release, (LargeRelease, WholeRelease)):
-        if approval is not None:
-            raise ParameterError(
-                "A release of several tables is approved in its directory. Write it, then use shoal.approve."
-            )
-        return release.write(directory, overwrite=overwrite, labels=labels, unproved=unproved)
+        return release.publisher(
+            release, directory, overwrite=overwrite, labels=labels, unproved=unproved, approval=approval
+        )
     check_proved(release, unproved=unproved)
     target = Path(directory)
     check_free(target, overwrite=overwrite)

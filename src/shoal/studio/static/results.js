@@ -2,7 +2,7 @@
 import { useEffect, useState } from './vendor/preact-hooks.js';
 import { Closer } from './closer.js';
 import { Bar, Pairs, RunChoice, Rows, html, number, plural, useAnswer } from './parts.js';
-import { Became, Spread } from './spread.js';
+import { Became, Spread, shownAs } from './spread.js';
 import { Beside, useStanding } from './standing.js';
 import { TableChoice } from './linked.js';
 import { put, useStore } from './state.js';
@@ -72,7 +72,7 @@ function BeforeAndAfter({ result, run }) {
     ${close && html`<${Closer} key=${close.name} name=${close.name} run=${run} picture=${close.distribution} columns=${names} onClose=${() => look(null)} />`}</section>`;
 }
 
-const written = (v) => (typeof v === 'number' ? number(v) : v);
+const written = (v) => (typeof v === 'number' ? shownAs()(v) : v);
 
 export function Proofs({ of }) {
   if (!of.length) return html`<p>The plan requires nothing, so nothing was proved.</p>`;
