@@ -1,6 +1,7 @@
 """The ledger in the studio: a wave is entered, the next one proved beside it, and one that never left withdrawn."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -49,7 +50,7 @@ def test_a_further_wave_is_proved_beside_the_first(browser: Any, waves: Running)
         page.wait_for_selector("text=None: this is the first wave")
         assert waves.idle()["tree"]["ledger"] == {"key": "person"}
         written(waves, "first")
-        page.fill("label:has-text('Folder of the release') + input", "first")
+        page.fill("label:has-text('Folder of the release') + textarea", "first")
         page.click("button:text-is('Change')")
         page.wait_for_selector(".waves tbody tr:has-text('60')")
         assert page.locator(".waves tbody tr").count() == 1
@@ -60,7 +61,7 @@ def test_a_further_wave_is_proved_beside_the_first(browser: Any, waves: Running)
         sentences = [v["sentence"] for v in waves.ask("result", {"run": 2})[1]["requirements"]]
         assert any("this release and 1 earlier one" in sentence for sentence in sentences)
         assert ", after=" in waves.ask("document", {"what": "script", "run": 2})[1]["text"]
-        page.fill("label:has-text('Folder of the release') + input", "second")
+        page.fill("label:has-text('Folder of the release') + textarea", "second")
         page.click("button:text-is('Change')")
         page.locator(".waves tbody tr").nth(1).wait_for()
         page.click("text=Withdraw release 2")
@@ -85,3 +86,23 @@ def test_a_folder_without_a_ledger_is_refused_and_a_wave_that_tells_persons_apar
     result = waves.ask("result", {"run": last["number"]})[1]
     assert not last["released"]
     assert [v["holds"] for v in result["requirements"] if "over releases" in v["requirement"]] == [False]
+
+
+def test_releases_that_do_not_know_of_each_other_are_carried_on_together(waves: Running) -> None:
+    """Two waves after the same first one; the next is proved beside both, and enters a ledger of all."""
+    waves.act("edit", text=PLAN)
+    waves.act("keep", address="", key="person")
+    written(waves, "root")
+    waves.act("keep", address="root", key="person")
+    for name in ("left", "right"):
+        written(waves, name)
+    waves.act("keep", address="left\nright", key="person")
+    assert [Path(folder).name for folder in waves.idle()["after"]] == ["left", "right"]
+    assert [release["persons"] for release in waves.ask("ledger")[1]["releases"]] == [60] * 3
+    status, answer = waves.ask("do", {"do": "withdraw", "with": {"number": 1, "because": "never sent"}})
+    assert status == 422 and "Name the one alone" in answer["error"]
+    status, answer = waves.ask("do", {"do": "keep", "with": {"address": "left\nother.ledger", "key": "person"}})
+    assert status == 422 and "Name the file alone" in answer["error"]
+    written(waves, "both")
+    waves.act("keep", address="both", key="person")
+    assert len(waves.ask("ledger")[1]["releases"]) == 4

@@ -257,13 +257,13 @@ def opened(
     file = Path(ledger) if ledger is not None else (folder / rules.file if rules.file else None)
     if file is not None and after:
         raise ParameterError("A ledger in a file has all earlier releases in it. Leave --after out.")
-    earlier = Ledger(file) if file else _in_private(after)
+    earlier = Ledger(file) if file else ledger_of(after)
     if earlier is not None:
         earlier.check()
     return earlier, new_secret() if earlier is None else earlier.secret, file is None
 
 
-def _in_private(after: Sequence[str | Path]) -> Ledger | None:
+def ledger_of(after: Sequence[str | Path]) -> Ledger | None:
     """The ledger in the private folder of a release; of several releases, a new one of all that theirs have."""
     ledgers = [Ledger(Path(folder) / IN_PRIVATE) for folder in after]
     if lacking := [folder for folder, own in zip(after, ledgers) if not own.path.exists()]:

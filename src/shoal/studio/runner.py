@@ -1,6 +1,6 @@
 """The studio's process that carries plans out. A cancelled run ends it, and nothing is lost: see `holders`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -72,9 +72,9 @@ class Runner(ParcelHolder):
         return self.tables[""]
 
     def protect(
-        self, text: str, folder: str, seed: int | None, source: str, report: Report, after: str = ""
+        self, text: str, folder: str, seed: int | None, source: str, report: Report, after: Sequence[str] = ()
     ) -> tuple[RunResult, bool]:
-        """Carry a plan out, after an earlier release whose ledger it carries on.
+        """Carry a plan out, after earlier releases whose ledgers it carries on.
 
         The result to show, and True if it was released; then the release itself is packed.
         """
@@ -88,7 +88,7 @@ class Runner(ParcelHolder):
                 "files; the studio writes no cell to disk. Set exact: true in the plan, or carry it out with shoal "
                 "protect."
             )
-        keeping = None if plan.ledger is None and not after else Keeping.of(plan, None, _several(after))
+        keeping = None if plan.ledger is None and not after else Keeping.of(plan, None, after)
         described = {"file": source, "read as": self.table.described}
         try:
             release = protect_whole(self.table, plan, seed=seed, stage=report, source=described, keeping=keeping)
@@ -101,11 +101,13 @@ class Runner(ParcelHolder):
         self._pack(release)
         return _proved(private_evidence(release, labels=self.table.value_labels, titles=self.table.labels), seed), True
 
-    def _protect_linked(self, text: str, folder: str, seed: int, report: Report, after: str) -> tuple[RunResult, bool]:
+    def _protect_linked(
+        self, text: str, folder: str, seed: int, report: Report, after: Sequence[str]
+    ) -> tuple[RunResult, bool]:
         """As `protect`, for several tables."""
         plan = self._linked_plan(text, folder)
         try:
-            release = linked.run(self.tables, plan, seed, report, _several(after))
+            release = linked.run(self.tables, plan, seed, report, after)
         except Refused as refusal:
             verdicts = refusal.verdicts if isinstance(refusal, NotProved) else ()
             return _refused(Evidence(verdicts=verdicts, findings=()), refusal), False
@@ -180,10 +182,6 @@ class Runner(ParcelHolder):
         if plan is None:
             raise InputError("The plan has mistakes; mend them first. They are listed beside the plan.")
         return replace(plan, folder=Path(folder))
-
-
-def _several(after: str) -> tuple[str, ...]:
-    return (after,) if after else ()
 
 
 def _proved(content: EvidenceFile, seed: int) -> RunResult:
