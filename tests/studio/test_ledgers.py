@@ -39,7 +39,8 @@ def written(studio: Running, directory: str) -> None:
     number = studio.idle()["runs"][-1]["number"]
     assert studio.idle()["runs"][-1]["released"], studio.ask("result", {"run": number})
     studio.act("export", run=number, directory=directory)
-    assert studio.idle()["notice"][0] == "done"
+    notice = studio.idle()["notice"]
+    assert notice[0] == "done", notice
 
 
 def test_a_further_wave_is_proved_beside_the_first(browser: Any, waves: Running) -> None:

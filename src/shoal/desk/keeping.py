@@ -263,6 +263,16 @@ def opened(
     return earlier, new_secret() if earlier is None else earlier.secret, file is None
 
 
+@dataclass(frozen=True, slots=True)
+class _Joined(Ledger):
+    """The ledgers of several releases as one, in a folder of its own; in another process it is joined again."""
+
+    folders: tuple[str, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ledger_of, (self.folders,)
+
+
 def ledger_of(after: Sequence[str | Path]) -> Ledger | None:
     """The ledger in the private folder of a release; of several releases, a new one of all that theirs have."""
     ledgers = [Ledger(Path(folder) / IN_PRIVATE) for folder in after]
@@ -271,7 +281,7 @@ def ledger_of(after: Sequence[str | Path]) -> Ledger | None:
     if len(ledgers) < 2:
         return ledgers[0] if ledgers else None
     folder = mkdtemp(prefix="shoal-")
-    joined = Ledger(Path(folder) / IN_PRIVATE.name)
+    joined = _Joined(path=Path(folder) / IN_PRIVATE.name, folders=tuple(map(str, after)))
     finalize(joined, rmtree, folder, ignore_errors=True)
     ledgers[0].copy_to(joined.path)
     for other in ledgers[1:]:
