@@ -69,10 +69,17 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find native src -type f -not -n
 # By the tools in the environment, which stay: a kernel is then compiled once, and again only when it has changed.
 INSTALL = $(BIN)/python -m pip install --quiet --no-build-isolation
 
-# What the demo imports is compiled to bytecode then; all that is installed would take longer.
+# What shoal stands on is fetched while the kernels are compiled. What the demo imports is compiled to bytecode then; all
+# that is installed would take longer.
 $(VENV)/demo: $(SOURCES) | $(VENV)/kernels
-	$(INSTALL) --no-compile .
+	$(MAKE) --jobs=2 dependencies package
 	touch $@
+
+.PHONY: dependencies package
+dependencies:
+	$(INSTALL) --no-compile $$($(BIN)/python -c '$(DESCRIBED); print(*described["project"]["dependencies"])')
+package:
+	$(INSTALL) --no-compile --no-deps .
 
 $(VENV)/runs: $(SOURCES) | $(VENV)/kernels
 	$(INSTALL) ".[all]"
@@ -87,8 +94,8 @@ $(VENV)/checks: $(SOURCES) | $(VENV)/kernels
 	touch $(VENV)/demo $(VENV)/runs $(VENV)/tests $@
 
 # What compiling alone needs, as pyproject.toml names it.
-TOOLS := import tomllib; described = tomllib.load(open("pyproject.toml", "rb")); \
-  print(*described["build-system"]["requires"], *described["project"]["optional-dependencies"]["kernels"])
+DESCRIBED := import tomllib; described = tomllib.load(open("pyproject.toml", "rb"))
+TOOLS = $(DESCRIBED); print(*described["build-system"]["requires"], *described["project"]["optional-dependencies"]["kernels"])
 $(VENV)/kernels: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-compile $$($(BIN)/python -c '$(TOOLS)')
 	touch $@

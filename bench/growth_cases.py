@@ -152,6 +152,9 @@ def _rows() -> dict[str, dict[str, Any]]:
     out["sequential-regression, one of 60 10,000"] = case("replace", "sequential-regression", 10_000, 1, (60,))
     out["sequential-regression, 20 and 40 10,000"] = case("replace", "sequential-regression", 10_000, 1, (20, 40))
     out["cart, 5 and 6 nominals 5,000"] = case("replace", "cart", 5_000, 5, SIX)
+    for n in (100_000, 1_000_000):
+        for name in ("cart", "forest"):
+            out[f"{name} x 11 {n:,}"] = case("replace", name, n, 11, secrets=0)
     for which in ("masking", "protect"):
         out[f"{which}, mdav 1,000,000 x 5"] = case("account", which, 1_000_000, 5, secrets=0)
         out[f"{which}, 5 keys of 800 columns 100,000"] = case("account", which, 100_000, 5, secrets=0, others=795)

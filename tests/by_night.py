@@ -24,3 +24,9 @@ def crossed(*factors: Iterable[Any]) -> list[tuple[Any, ...]]:
     if NIGHT:
         return list(product(*lists))
     return list(islice(zip(*map(cycle, lists), strict=False), max(map(len, lists))))
+
+
+def by_turns(cases: Iterable[Any], turn: int, of: int) -> list[Any]:
+    """All cases of something; by day one of so many, others for the next turn, so that many turns try them all."""
+    every = list(cases)
+    return every if NIGHT else every[turn % of :: of]

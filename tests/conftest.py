@@ -14,6 +14,9 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from command_line import Run, runner
 from published.reference import NOT_RUN
 from shoal.report.renderer import Renderer
+from studio.pages import browser, chromium, empty, fresh, shared
+
+__all__ = ["browser", "chromium", "empty", "fresh", "shared"]
 
 RANDOM_SEED = os.environ.get("SHOAL_TEST_SEED", "")
 """Empty: every run tries the same examples. A number, or `new`: examples drawn from it, more of them."""

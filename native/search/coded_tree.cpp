@@ -4,6 +4,8 @@
 namespace shoal {
 inline namespace search {
 
+constexpr std::int32_t kNoRow = std::numeric_limits<std::int32_t>::max();
+
 CodedTree::CodedTree(const CodedTable& table, const std::vector<std::int32_t>& rows, const Scans& scans)
     : table_(table), points_(table.packed, rows), blocks_(table, scans), live_(rows.size()), centre_(table.width),
       parts_(table.width), seed_(table.d) {
@@ -13,6 +15,7 @@ CodedTree::CodedTree(const CodedTable& table, const std::vector<std::int32_t>& r
   blocks_.build(points_, ids);
   points_.reorder(ids);
   blocks_.renumber();
+  find_lowest();
 }
 
 std::int32_t CodedTree::farthest_from_mean(const double* q) {
@@ -54,8 +57,10 @@ std::int32_t CodedTree::take(std::int32_t seed, std::size_t k, std::vector<std::
 void CodedTree::remove(const std::vector<std::int32_t>& rows) {
   for (std::int32_t row : rows) {
     const std::int32_t id = points_.of_row(row);
+    const std::size_t leaf = blocks_.leaf_of(id);
     points_.remove(row);
     if (points_.empty(id)) blocks_.remove(id);
+    if (row == lowest_.back()[leaf]) find_lowest(leaf);
   }
   live_ -= rows.size();
   blocks_.shrink();
@@ -100,12 +105,15 @@ void CodedTree::consider(std::int32_t id, double d2) {
 
 std::int32_t CodedTree::farthest() {
   farthest_ = {-1.0, -1};
+  const auto open = [this](double bound, std::int32_t lowest) {
+    return bound > farthest_.d2 || (bound == farthest_.d2 && lowest < farthest_.row);
+  };
   Stack stack;
   std::size_t top = 0;
-  stack[top++] = {std::numeric_limits<double>::infinity(), 0, 0};
+  stack[top++] = {std::numeric_limits<double>::infinity(), -1, 0, 0};
   while (top > 0) {
     const Stop stop = stack[--top];
-    if (stop.bound < farthest_.d2) continue;
+    if (!open(stop.bound, stop.lowest)) continue;
     if (stop.level == blocks_.height()) {
       scan(stop.node, [this](double d2, std::int32_t id) {
         if (d2 >= farthest_.d2) consider(id, d2);
@@ -114,40 +122,36 @@ std::int32_t CodedTree::farthest() {
     }
     alignas(32) double bounds[kFan];
     blocks_.far_bounds(stop.level, stop.node, seed_.data(), bounds);
-    const std::size_t base = top;
-    for (std::uint32_t c = 0; c < kFan; ++c)
-      if (bounds[c] >= 0.0 && bounds[c] >= farthest_.d2)
-        top = push(stack, base, top, {bounds[c], stop.level + 1, stop.node * static_cast<std::uint32_t>(kFan) + c},
-                   [](double a, double b) { return a < b; });
+    top = push(stack, top, stop, bounds, open, std::greater<>());
   }
   return farthest_.row;
 }
 
 void CodedTree::nearest(std::int32_t seed, std::size_t count) {
   nearest_.clear();
+  const auto open = [&](double bound, std::int32_t lowest) {
+    return nearest_.size() < count ? std::isfinite(bound) : Neighbour{bound, lowest} < nearest_.front();
+  };
   Stack stack;
   std::size_t top = 0;
-  stack[top++] = {0.0, 0, 0};
+  stack[top++] = {0.0, -1, 0, 0};
   while (top > 0) {
     const Stop stop = stack[--top];
-    if (stop.bound > limit(count)) continue;
+    if (!open(stop.bound, stop.lowest)) continue;
     if (stop.level == blocks_.height()) {
-      scan(stop.node, [&](double d2, std::int32_t id) { offer(d2, id, seed, count); });
+      scan(stop.node, [&](double d2, std::int32_t id) {
+        if (d2 <= limit(count)) offer(d2, id, seed, count);
+      });
       continue;
     }
     alignas(32) double bounds[kFan];
     blocks_.near_bounds(stop.level, stop.node, seed_.data(), bounds);
-    const std::size_t base = top;
-    for (std::uint32_t c = 0; c < kFan; ++c)
-      if (std::isfinite(bounds[c]) && bounds[c] <= limit(count))
-        top = push(stack, base, top, {bounds[c], stop.level + 1, stop.node * static_cast<std::uint32_t>(kFan) + c},
-                   [](double a, double b) { return a > b; });
+    top = push(stack, top, stop, bounds, open, std::less<>());
   }
   std::sort_heap(nearest_.begin(), nearest_.end());
 }
 
 void CodedTree::offer(double d2, std::int32_t id, std::int32_t seed, std::size_t count) {
-  if (d2 > limit(count)) return;
   std::size_t remaining = count + 1;  // of which one may be the seed
   for (auto row = points_.begin(id); row != points_.end(id) && remaining > 0; ++row, --remaining) {
     if (*row == seed) continue;
@@ -162,12 +166,45 @@ void CodedTree::offer(double d2, std::int32_t id, std::int32_t seed, std::size_t
   }
 }
 
-template <class After>
-std::size_t CodedTree::push(Stack& stack, std::size_t base, std::size_t top, const Stop& child, After after) {
-  std::size_t at = top++;
-  for (; at > base && after(child.bound, stack[at - 1].bound); --at) stack[at] = stack[at - 1];
-  stack[at] = child;
+template <class Open, class Before>
+std::size_t CodedTree::push(Stack& stack, std::size_t top, const Stop& parent, const double* bounds, Open open,
+                            Before before) const {
+  const std::size_t base = top, first = parent.node * kFan;
+  for (std::size_t c = 0; c < kFan; ++c) {
+    if (first + c >= lowest_[parent.level].size()) break;
+    const std::int32_t lowest = lowest_[parent.level][first + c];
+    if (!open(bounds[c], lowest)) continue;
+    std::size_t at = top++;
+    for (; at > base; --at) {
+      const Stop& other = stack[at - 1];
+      if (!before(other.bound, bounds[c]) && (before(bounds[c], other.bound) || lowest < other.lowest)) break;
+      stack[at] = other;
+    }
+    stack[at] = {bounds[c], lowest, parent.level + 1, static_cast<std::uint32_t>(first + c)};
+  }
   return top;
+}
+
+void CodedTree::find_lowest() {
+  lowest_.assign(blocks_.height(), {});
+  std::size_t width = blocks_.leaves();
+  for (std::size_t level = blocks_.height(); level-- > 0; width = (width + kFan - 1) / kFan)
+    lowest_[level].assign(width, kNoRow);
+  for (std::size_t leaf = 0; leaf < blocks_.leaves(); ++leaf) find_lowest(leaf);
+}
+
+void CodedTree::find_lowest(std::size_t leaf) {
+  std::int32_t lowest = kNoRow;
+  for (std::size_t i = 0; i < blocks_.count(leaf); ++i)
+    lowest = std::min(lowest, *points_.begin(blocks_.ids(leaf)[i]));
+  std::size_t place = leaf;
+  for (std::size_t level = blocks_.height(); level-- > 0; place /= kFan) {
+    std::vector<std::int32_t>& here = lowest_[level];
+    if (here[place] == lowest) return;
+    here[place] = lowest;
+    const auto first = here.begin() + static_cast<std::ptrdiff_t>(place / kFan * kFan);
+    lowest = *std::min_element(first, first + std::min<std::ptrdiff_t>(kFan, here.end() - first));
+  }
 }
 
 template <class Take>
@@ -184,6 +221,7 @@ void CodedTree::rebuild() {
     ids.insert(ids.end(), blocks_.ids(leaf), blocks_.ids(leaf) + blocks_.count(leaf));
   blocks_.build(points_, ids);
   heap_.reset();
+  find_lowest();
 }
 
 }  // namespace search

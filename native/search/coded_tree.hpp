@@ -1,10 +1,13 @@
 // Exact nearest and farthest search with deletions among records of numbers and codes.
 //
 // As `Tree`, but in float64 throughout: a leaf's distances are the ones that decide, so nothing is looked at twice.
+// Of records of categories many are equally far, and the lowest row is taken: what has the bound of the best one found,
+// but only higher rows, is passed by.
 // Only distances from the mean, which has a coordinate for every category, are first found nearly, one addition a
 // column; those that may be the greatest are then added up coordinate by coordinate.
 #pragma once
 #include <array>
+#include <functional>
 #include <limits>
 #include "search/coded_blocks.hpp"
 #include "search/leaf_heap.hpp"
@@ -41,6 +44,7 @@ class CodedTree {
  private:
   struct Stop {
     double bound;
+    std::int32_t lowest;  // row under it
     std::uint32_t level, node;
   };
   using Stack = std::array<Stop, 96>;  // a node leaves at most seven siblings waiting on each of at most eleven levels
@@ -74,9 +78,15 @@ class CodedTree {
 
   void offer(double d2, std::int32_t id, std::int32_t seed, std::size_t count);
 
-  // Put a child on the stack, under those of its siblings that are looked at before it.
-  template <class After>
-  static std::size_t push(Stack& stack, std::size_t base, std::size_t top, const Stop& child, After after);
+  // Put the children of a node that may matter on the stack, those on top that are looked at first: `before(a, b)`
+  // compares bounds, and among equal ones it is the lowest row.
+  template <class Open, class Before>
+  std::size_t push(Stack& stack, std::size_t top, const Stop& parent, const double* bounds, Open open,
+                   Before before) const;
+
+  // The lowest live rows, after every point or one of a leaf was looked at.
+  void find_lowest();
+  void find_lowest(std::size_t leaf);
 
   template <class Take>
   void scan(std::size_t leaf, Take take);
@@ -92,6 +102,7 @@ class CodedTree {
   double slack_ = 0.0;
   Neighbour farthest_{-1.0, -1};
   std::vector<Neighbour> nearest_;
+  std::vector<std::vector<std::int32_t>> lowest_;  // by level, of each child: the lowest live row under it
 };
 
 }  // namespace search

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace shoal {
 inline namespace suppression {
 
 constexpr int kAllSets = 8;     // up to so many free keys every set of cells is a candidate;
+constexpr Columns kTop = Columns{1} << 31;
 constexpr int kLargestSet = 3;  // beyond, sets of more than three only where nothing smaller serves a row
 
 struct Problem {
@@ -61,21 +63,32 @@ class Cells {
       }
   }
 
+  // Sets of one size, the largest number first, each with the rows at risk that it is closed to, a bit each.
+  struct Level {
+    std::vector<Columns> sets;
+    std::vector<std::uint32_t> closed;
+  };
+
   void find_cells() {
     const int q = static_cast<int>(p_.space.columns());
     Columns free = 0;
     for (int j = 0; j < q; ++j)
       if (std::isfinite(p_.cost[j]) && p_.budget[j] > 0) free |= Columns{1} << j;
-    std::vector<Columns> sets;
+    words_ = (at_risk.size() + 31) / 32;
+    served_.assign(at_risk.size(), false);
+    unserved_ = at_risk.size();
     const bool many = ones(free) > kAllSets;
-    for (Columns set = free; set; set = (set - 1) & free) sets.push_back(set);
-    std::stable_sort(sets.begin(), sets.end(),
-                     [](Columns a, Columns b) { return ones(a) < ones(b); });
-    served_.assign(at_risk.size(), {});
-    std::size_t unserved = at_risk.size();
-    for (const Columns set : sets) {
-      if (many && ones(set) > kLargestSet && unserved == 0) break;
-      cells_of_set(set, unserved);
+    const auto done = [&](int size) { return at_risk.empty() || (many && size > kLargestSet && unserved_ == 0); };
+    Level smaller{{0}, std::vector<std::uint32_t>(words_)};
+    for (int size = 1; size <= ones(free) && !done(size); ++size) {
+      Level level = larger(smaller, free);
+      for (std::size_t i = 0; i < level.sets.size() && !done(size); ++i) {
+        closed_ = &level.closed[i * words_];
+        inherit(smaller, level.sets[i]);
+        if (size == 1) close_missing(level.sets[i]);
+        cells_of_set(level.sets[i]);
+      }
+      smaller = std::move(level);
     }
     cells_of.assign(at_risk.size(), {});
     for (std::size_t u = 0; u < cells.size(); ++u)
@@ -84,25 +97,40 @@ class Cells {
     served_.clear();
   }
 
-  // Whether a set of cells may be blanked in a row at risk: it has them all, and no subset would do. The subset that
-  // would is put first, for it is part of the sets that follow, too.
-  bool open(std::int32_t r, Columns set) {
-    if (p_.space.missing(at_risk[r]) & set) return false;
-    if (p_.sacrifice) return true;
-    auto& served = served_[r];
-    for (std::size_t i = 0; i < served.size(); ++i)
-      if ((served[i] & set) == served[i]) {
-        std::swap(served[i], served[0]);
-        return false;
-      }
-    return true;
+  // Each set once, made of the one without its lowest column.
+  Level larger(const Level& smaller, Columns free) const {
+    Level out;
+    for (const Columns set : smaller.sets)
+      for (Columns column = kTop; column; column /= 2)
+        if (column & free & ((set & (~set + 1)) - 1)) out.sets.push_back(set | column);
+    out.closed.assign(out.sets.size() * words_, 0);
+    return out;
   }
 
+  // A set is open to a row at risk that has all its cells, and that no subset would make safe. So it is closed to those
+  // that a subset of one column less is closed to, or has made safe.
+  void inherit(const Level& smaller, Columns set) {
+    for (Columns left = set; left; left &= left - 1) {
+      const Columns subset = set & ~(left & (~left + 1));
+      const auto at = std::lower_bound(smaller.sets.begin(), smaller.sets.end(), subset, std::greater<>());
+      const std::uint32_t* from = &smaller.closed[(at - smaller.sets.begin()) * words_];
+      for (std::size_t w = 0; w < words_; ++w) closed_[w] |= from[w];
+    }
+  }
+
+  void close_missing(Columns set) {
+    for (std::size_t r = 0; r < at_risk.size(); ++r)
+      if (p_.space.missing(at_risk[r]) & set) close(r);
+  }
+
+  void close(std::size_t r) { closed_[r / 32] |= std::uint32_t{1} << r % 32; }
+  bool open(std::size_t r) const { return !(closed_[r / 32] >> r % 32 & 1); }
+
   // The cells of all rows at risk that a set is open to, where the original table has k compatible records.
-  void cells_of_set(Columns set, std::size_t& unserved) {
+  void cells_of_set(Columns set) {
     open_.clear();
     for (std::size_t r = 0; r < at_risk.size(); ++r)
-      if (open(static_cast<std::int32_t>(r), set)) open_.push_back(at_risk[r]);
+      if (open(r)) open_.push_back(at_risk[r]);
     if (open_.empty()) return;
     std::vector<Columns> unions;
     for (const std::int64_t i : open_) {
@@ -137,12 +165,12 @@ class Cells {
     std::sort(inside.begin(), inside.end());
     for (std::size_t a = 0, b; a < inside.size(); a = b) {
       for (b = a; b < inside.size() && inside[b].first == inside[a].first; ++b) {}
-      if (support[inside[a].first] >= p_.k) add_cell(blank[inside[a].first], set, &inside[a], &inside[b], unserved);
+      if (support[inside[a].first] >= p_.k) add_cell(blank[inside[a].first], set, &inside[a], &inside[b]);
     }
   }
 
   void add_cell(Columns blank, Columns set, const std::pair<std::int64_t, std::int64_t>* from,
-                const std::pair<std::int64_t, std::int64_t>* to, std::size_t& unserved) {
+                const std::pair<std::int64_t, std::int64_t>* to) {
     Cell cell{blank, static_cast<std::int64_t>(members.size()), 0, -1};
     for (; from != to; ++from) {
       const std::int64_t i = from->second;
@@ -151,11 +179,12 @@ class Cells {
         if (cell.donor < 0 || p_.counts[i] > p_.counts[cell.donor]) cell.donor = i;
         continue;
       }
-      const bool allowed = open(r, set) && (set | p_.space.missing(i)) == blank;
+      const bool allowed = open(r) && (set | p_.space.missing(i)) == blank;
       members.push_back({r, allowed});
       if (!allowed) continue;
-      if (served_[r].empty()) --unserved;
-      served_[r].push_back(set);
+      if (!served_[r]) --unserved_;
+      served_[r] = true;
+      if (!p_.sacrifice) close(r);
     }
     cell.last = static_cast<std::int64_t>(members.size());
     if (!p_.sacrifice) cell.donor = -1;
@@ -165,7 +194,9 @@ class Cells {
   const Problem& p_;
   SupportBounds bounds_;
   std::vector<std::int64_t> open_;            // rows of the table that a set is open to
-  std::vector<std::vector<Columns>> served_;  // by row at risk: the sets that would make it safe
+  std::size_t words_ = 0, unserved_ = 0;
+  std::uint32_t* closed_ = nullptr;           // of the set that is looked at
+  std::vector<bool> served_;                  // by row at risk: whether a set would make it safe
 };
 
 }  // namespace suppression

@@ -16,12 +16,16 @@
 // - With `features` below the number of features each node looks at so many of them, drawn anew (random forests,
 //   Breiman 2001).
 //
+// Cells are read all over the table while nodes are large. Those of a node of kNear cases are copied side by side, and
+// what lies below it is grown on the copy.
+//
 // Sums run over the cases in list order and ties go to the feature and boundary that come first, so that the tree is
 // the same on every machine.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "core/kernels.hpp"
 #include "core/random.hpp"
@@ -32,6 +36,7 @@ namespace shoal {
 namespace {
 
 constexpr int kDeepest = 30;
+constexpr std::size_t kNear = 8192;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Split {
@@ -82,17 +87,31 @@ class Grower {
     std::iota(lists_[table_.d].begin(), lists_[table_.d].end(), 0);
   }
 
-  std::pair<Tree, std::vector<std::int32_t>> grow(Progress& progress_of) {
-    struct Task { std::int32_t node; std::size_t begin, end; int depth; };
-    std::vector<Task> open{{tree_.add(), 0, table_.n, 0}};
+  std::pair<Tree, std::vector<std::int32_t>> grow(Progress& progress) {
+    grow_below({tree_.add(), 0, table_.n, 0}, progress);
+    return {std::move(tree_), std::move(leaf_of_)};
+  }
+
+ private:
+  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+  const std::vector<Case>& rows() const { return lists_[table_.d]; }
+
+  struct Task { std::int32_t node; std::size_t begin, end; int depth; };
+
+  void grow_below(const Task& top, Progress& progress) {
+    std::vector<Task> open{top};
     while (!open.empty()) {
       const Task task = open.back();
       open.pop_back();
+      if (near_.empty() && task.end - task.begin <= kNear && table_.n > 2 * kNear) {
+        grow_near(task, progress);
+        continue;
+      }
       Split split;
       if (task.depth < kDeepest) split = best(task.begin, task.end);
       if (split.feature < 0) {
         close(task.node, task.begin, task.end);
-        progress_of.look(static_cast<double>(done_) / static_cast<double>(table_.n));
+        progress.look(static_cast<double>(done_) / static_cast<double>(leaf_of_.size()));
         continue;
       }
       const std::size_t middle = part(split, task.begin, task.end);
@@ -103,12 +122,36 @@ class Grower {
       open.push_back({right, middle, task.end, task.depth + 1});
       open.push_back({left, task.begin, middle, task.depth + 1});
     }
-    return {std::move(tree_), std::move(leaf_of_)};
   }
 
- private:
-  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
-  const std::vector<Case>& rows() const { return lists_[table_.d]; }
+  // The same on a table of the node's cases alone.
+  void grow_near(const Task& task, Progress& progress) {
+    const std::size_t m = task.end - task.begin;
+    near_.assign(rows().begin() + static_cast<std::ptrdiff_t>(task.begin),
+                 rows().begin() + static_cast<std::ptrdiff_t>(task.end));
+    place_of_.resize(table_.n);
+    for (std::size_t i = 0; i < m; ++i) place_of_[index(near_[i])] = static_cast<Case>(i);
+    std::vector<double> x(table_.d * m);
+    std::vector<Response> y(m);
+    for (std::size_t f = 0; f < table_.d; ++f)
+      for (std::size_t i = 0; i < m; ++i) x[f * m + i] = table_.at(f, near_[i]);
+    for (std::size_t i = 0; i < m; ++i) y[i] = y_[near_[i]];
+    std::vector<std::vector<Case>> lists(lists_.size());
+    for (std::size_t f = 0; f < lists_.size(); ++f)
+      for (std::size_t i = task.begin; i < task.end && !lists_[f].empty(); ++i)
+        lists[f].push_back(place_of_[index(lists_[f][i])]);
+    const Table whole = std::exchange(table_, {x.data(), table_.levels, table_.d, m});
+    const Response* const all = y_;
+    std::swap(lists_, lists);
+    read(y.data());
+    grow_below({task.node, 0, m, task.depth}, progress);
+    read(all);
+    std::swap(lists_, lists);
+    table_ = whole;
+    near_.clear();
+  }
+
+  void read(const Response* y) { y_ = y, left_.read(y), right_.read(y); }
 
   Split best(std::size_t begin, std::size_t end) {
     Split winner;
@@ -255,17 +298,16 @@ class Grower {
                                                    : value <= split.threshold;
     }
     std::size_t middle = begin;
+    spare_.resize(end - begin);
     for (auto& list : lists_) {
       if (list.empty()) continue;
-      spare_.clear();
       std::size_t to = begin;
-      for (std::size_t i = begin; i < end; ++i) {
-        if (goes_left_[index(list[i])])
-          list[to++] = list[i];
-        else
-          spare_.push_back(list[i]);
+      for (std::size_t i = begin; i < end; ++i) {  // without a branch, for which side comes next is not to be foreseen
+        const Case row = list[i];
+        list[to] = spare_[i - to] = row;
+        to += goes_left_[index(row)];
       }
-      std::copy(spare_.begin(), spare_.end(), list.begin() + static_cast<std::ptrdiff_t>(to));
+      std::copy_n(spare_.begin(), end - to, list.begin() + static_cast<std::ptrdiff_t>(to));
       middle = to;
     }
     return middle;
@@ -282,7 +324,10 @@ class Grower {
 
   void close(std::int32_t node, std::size_t begin, std::size_t end) {
     tree_.leaf[index(node)] = tree_.leaves;
-    for (std::size_t i = begin; i < end; ++i) leaf_of_[index(rows()[i])] = tree_.leaves;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Case row = rows()[i];
+      leaf_of_[index(near_.empty() ? row : near_[index(row)])] = tree_.leaves;
+    }
     ++tree_.leaves;
     done_ += end - begin;
   }
@@ -298,6 +343,7 @@ class Grower {
   std::vector<std::int32_t> leaf_of_;
   std::vector<std::size_t> starts_;
   std::vector<Case> members_, spare_;
+  std::vector<Case> near_, place_of_;  // cases of the node whose copy is grown on, and where each stands in it
   Tree tree_;
   double root_ = -1;
   std::size_t done_ = 0;

@@ -15,6 +15,7 @@ constexpr int kOrders = 4;  // a nominal feature is put in the order of so many 
 class NumberSide {
  public:
   NumberSide(const double* y, std::size_t) : y_(y) {}
+  void read(const double* y) { y_ = y; }
   void add(Case i) { sum_ += y_[i], ++n_; }
   void drop(Case i) { sum_ -= y_[i], --n_; }
   double score() const { return n_ ? sum_ * sum_ / static_cast<double>(n_) : 0; }
@@ -31,6 +32,7 @@ class NumberSide {
 class ClassSide {
  public:
   ClassSide(const std::int32_t* y, std::size_t classes) : y_(y), count_(classes) {}
+  void read(const std::int32_t* y) { y_ = y; }
   void add(Case i) { squares_ += 2 * count_[at(i)]++ + 1, ++n_; }
   void drop(Case i) { squares_ -= 2 * --count_[at(i)] + 1, --n_; }
   double score() const { return n_ ? static_cast<double>(squares_) / static_cast<double>(n_) : 0; }

@@ -24,6 +24,8 @@ _HOMES = {
     "audit_together": "desk.audit_together",
     "exposure": "desk.exposure",
     "init": "desk.init",
+    "fit": "desk.fitting",
+    "Fitted": "release.fitted",
     "Release": "release",
     "Plan": "plan",
     "LinkedPlan": "plan.linked",

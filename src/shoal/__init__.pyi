@@ -4,6 +4,7 @@ from shoal.desk.assess import assess as assess
 from shoal.desk.audit import audit as audit
 from shoal.desk.audit_together import audit_together as audit_together
 from shoal.desk.exposure import exposure as exposure
+from shoal.desk.fitting import fit as fit
 from shoal.desk.frontier import explore as explore
 from shoal.desk.init import init as init
 from shoal.desk.protect import protect as protect
@@ -75,6 +76,7 @@ from shoal.release.combine import combine as combine
 from shoal.release.combine import combine_tables as combine_tables
 from shoal.release.compare import compare as compare
 from shoal.release.dossier import dossier as dossier
+from shoal.release.fitted import Fitted as Fitted
 from shoal.release.publish import publish as publish
 from shoal.release.review import Review as Review
 from shoal.release.review import approve as approve

@@ -28,17 +28,17 @@ from shoal.table.variable import Variable
 from shoal.vocabulary.facts import FEWEST, Band, ByColumn, Count, Fact, Figure, Nested, OfPlan, OfRelease, Share
 from shoal.vocabulary.registry import registered
 
-TABLES = by_night(100, 250)
+TABLES = by_night(40, 250)
 COSTLY = {
-    "density-ratio": 4,
-    "membership-inference": 12,
-    "population-uniques": 2,
-    "probabilistic-linkage": 12,
-    "propensity": 25,
-    "robust-intervals": 12,
-    "shadow-models": 12,
-    "singling-out": 12,
-    "train-test": 3,
+    "density-ratio": by_night(2, 4),
+    "membership-inference": by_night(5, 12),
+    "population-uniques": by_night(1, 2),
+    "probabilistic-linkage": by_night(5, 12),
+    "propensity": by_night(8, 25),
+    "robust-intervals": by_night(5, 12),
+    "shadow-models": by_night(5, 12),
+    "singling-out": by_night(5, 12),
+    "train-test": by_night(1, 3),
 }
 """Pairs of neighbours that a measure is tried on, and fewer for those that take long and show no figure in a band."""
 

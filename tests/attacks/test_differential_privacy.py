@@ -22,6 +22,7 @@ import pytest
 from scipy.stats import beta
 
 import shoal
+from by_night import crossed
 from shoal.kernels.arrays import Floats, Longs
 from shoal.mask.private_noise import PrivateNoise, discrete_laplace
 from shoal.mask.secret_stream import SecretStream
@@ -121,11 +122,9 @@ PRIVATE = [entry.cls for entry in registered("mask") if issubclass(entry.cls, Pr
 SHAPES = [(0.5, 1, 1), (2.0, 1, 1), (2.0, 3, 1), (2.0, 1, 2), (5.0, 2, 2)]
 
 
-@pytest.mark.parametrize(("epsilon", "columns", "records"), SHAPES)
-@pytest.mark.parametrize("cls", PRIVATE, ids=lambda cls: cls.method_name)
-def test_no_mechanism_tells_more_than_its_epsilon(
-    cls: type[PrivateNoise], epsilon: float, columns: int, records: int
-) -> None:
+@pytest.mark.parametrize(("cls", "shape"), crossed(PRIVATE, SHAPES))
+def test_no_mechanism_tells_more_than_its_epsilon(cls: type[PrivateNoise], shape: tuple[float, int, int]) -> None:
+    epsilon, columns, records = shape
     proved = epsilon_at_least(runs_of(made(cls, epsilon, columns, records), columns, records))
     assert proved <= epsilon
     if columns * records == 1:

@@ -24,6 +24,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import by_night
 from shoal.vocabulary.errors import Refused
 
 TOWNS = {
@@ -32,7 +33,7 @@ TOWNS = {
 }
 PATHS = [(leaf, *((mid, top, "*"))) for top, mids in TOWNS.items() for mid, leaves in mids.items() for leaf in leaves]
 RULES = ["net + tax == gross", "care == 'day' -> stay == 'none'"]
-TRIALS = 8
+TRIALS = by_night(4, 8)
 Row = dict[str, Any]
 
 

@@ -25,6 +25,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 from shoal import protect
 from shoal.vocabulary.errors import Refused
 
@@ -242,8 +243,7 @@ def test_the_attacker_finds_people_where_blanks_were_made_blindly(case: str, tmp
         shoal.protect(blind, plan, seed=1)
 
 
-@pytest.mark.parametrize("parts", [False, True], ids=["in memory", "by parts"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "parts"), crossed(CASES, [False, True]))
 def test_what_is_released_holds_against_the_attacker(case: str, parts: bool, tmp_path: Path) -> None:
     make, keys, units = CASES[case]
     frame, roles = make(np.random.default_rng(7))

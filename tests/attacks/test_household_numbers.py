@@ -1,6 +1,7 @@
 """Somebody who has `release/` alone estimates how many households the original had, from the numbers that are left."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 from shoal.table.files.tables import read_table
 
 COLUMNS = {"home": "household", "town": "quasi-identifier", "ill": {"role": "confidential", "missing": "keep"}}
@@ -51,12 +53,11 @@ def estimates(folder: Path) -> Iterator[float]:
     yield len(left) + float((np.diff(left) - 1).sum())
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("format", ["csv", "parquet"])
-@pytest.mark.parametrize("memory", [True, False])
+@pytest.mark.parametrize(("way", "format_and_memory"), crossed(WAYS, product(["csv", "parquet"], [True, False])))
 def test_numbers_left_tell_how_many_households_were_released(
-    way: str, format: str, memory: bool, tmp_path: Path
+    way: str, format_and_memory: tuple[str, bool], tmp_path: Path
 ) -> None:
+    format, memory = format_and_memory
     table = homes(np.random.default_rng(5))
     before = table["home"].n_unique()
     said = WAYS[way]

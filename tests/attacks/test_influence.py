@@ -85,7 +85,7 @@ def neighbours(table: pl.DataFrame, seed: int) -> Iterator[pl.DataFrame]:
     rng = np.random.default_rng(seed)
     stranger = {"age": 99, "size": 250.0, "sex": "m", "income": 1e6, "illness": "d"}
     stranger |= {name: 9 for name in ("home", "town", "region") if name in table.columns}
-    for row in rng.choice(len(table), min(len(table), 6), replace=False).tolist():
+    for row in rng.choice(len(table), min(len(table), by_night(3, 6)), replace=False).tolist():
         rows = table.to_dicts()
         without = rows[:row] + rows[row + 1 :]
         for other in (without, [*without[:row], rows[rng.integers(len(rows))], *without[row:]], [stranger, *without]):

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import shoal
-from by_night import by_night
+from by_night import by_night, only_by_night
 from naive import persons as naive
 from shoal.vocabulary.errors import DataError, InputError, ParameterError, Refused
 
@@ -81,7 +81,7 @@ def refused(table: pl.DataFrame, plan: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("patients", "records"), [(700, 1_671), pytest.param(7_000, 16_706, marks=pytest.mark.slow)], ids=["tenth", "all"]
+    ("patients", "records"), [(700, 1_671), pytest.param(7_000, 16_706, marks=only_by_night)], ids=["tenth", "all"]
 )
 def test_visits_of_patients(patients: int, records: int, tmp_path: Path) -> None:
     table = visits(patients, records)
@@ -227,5 +227,5 @@ def kept(seed: int, folder: Path) -> bool:
 
 @pytest.mark.slow
 def test_random_plans_keep_what_they_promise(tmp_path: Path) -> None:
-    plans = by_night(60, 240)
+    plans = by_night(20, 240)
     assert sum(kept(seed, tmp_path) for seed in range(plans)) >= plans // 5, "or nothing is shown by this"

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from by_night import crossed
 from shoal.judges.closure import closure
 from shoal.judges.laws_of_table import laws_in_frame
 from shoal.table.microdata import Microdata
@@ -140,8 +141,7 @@ def test_there_are_forty_kinds() -> None:
     assert len(KINDS) == 40
 
 
-@pytest.mark.parametrize("exceptions", [0, 1, 3])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "exceptions"), crossed(KINDS, [0, 1, 3]))
 def test_a_planted_law_is_found_and_named(kind: str, exceptions: int) -> None:
     frame, sources = planted(kind, exceptions)
     units = ["home"] if "home" in sources else []
@@ -153,8 +153,7 @@ def test_a_planted_law_is_found_and_named(kind: str, exceptions: int) -> None:
     assert not any(others & {law.name, *law.sources} for law in laws_in_frame(frame, units))
 
 
-@pytest.mark.parametrize("exceptions", [0, 3])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "exceptions"), crossed(KINDS, [0, 3]))
 def test_what_the_law_gives_back_is_filled_in(kind: str, exceptions: int) -> None:
     frame, sources = planted(kind, exceptions)
     rows = list(range(5, N, 11))

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import by_turns
 from contract.test_methods import made
 from shoal.run.carry_out import carry_out
 from shoal.vocabulary.errors import DataError, PlanError, Refused
@@ -148,7 +149,7 @@ def pairs() -> list[tuple[Entry, Entry]]:
     return list(chosen.values())
 
 
-PAIRS = pairs()
+PAIRS = by_turns(pairs(), 0, 2)
 
 
 @pytest.mark.parametrize(("partition", "replacement"), PAIRS, ids=[f"{p.name}-{r.name}" for p, r in PAIRS])

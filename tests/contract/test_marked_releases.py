@@ -133,8 +133,9 @@ def variants(entry: Entry) -> list[dict[str, Any]]:
 
 CASES = [(entry, parameters) for entry in ALL for parameters in variants(entry)]
 MEASURES = [case for case in CASES if case[0].kind in ("risk", "utility")]
-BY_ITSELF = CASES if NIGHT else [case for case in CASES if case not in MEASURES]
-"""By day measures are carried out many at once."""
+MODELS = [case for case in CASES if case[0].kind == "privacy" and not case[0].cls.of_account]
+BY_ITSELF = CASES if NIGHT else [case for case in CASES if case not in (*MEASURES, *MODELS)]
+"""By day measures are carried out many at once, and so are privacy models."""
 
 
 def plan_of(entry: Entry, parameters: dict[str, Any], ending: str) -> dict[str, Any]:
@@ -258,6 +259,14 @@ def test_no_mark_leaves_with_any_measure(ending: str, folder: Path, tmp_path: Pa
     assert not leaks(release)
     evidence = json.loads((release / "evidence.json").read_text("utf-8"))
     assert len(evidence["measures"]) >= len(measures)
+
+
+def test_no_mark_leaves_with_any_privacy_model(folder: Path, tmp_path: Path) -> None:
+    models = [{entry.kind: entry.name, **parameters} for entry, parameters in MODELS]
+    release = written({**plan_of(*MODELS[0], "csv"), "requirements": models}, folder, tmp_path / "out")
+    assert not leaks(release)
+    evidence = json.loads((release / "evidence.json").read_text("utf-8"))
+    assert len(evidence["requirements"]) >= len(models)
 
 
 def cells_in_words(table: Table) -> str:

@@ -1,6 +1,7 @@
 """What needs records at once gets them: columns of a step, or the table of a plan; refused is what does not fit."""
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 import shoal
-from by_night import only_by_night
+from by_night import NIGHT, only_by_night
 from parts.conftest import ROLES, released, whole_plan
 from shoal import protect
 from shoal.release import LargeRelease, NotProved, WholeRelease
@@ -47,15 +48,27 @@ GATHERED: dict[str, list[dict[str, Any]]] = {
 }
 
 
+TOGETHER = {
+    "several masks": ("a mask", "ranks", "frequencies", "tails"),
+    "groups and masks": ("moments", "a partition", "bins"),
+}
+"""By day steps that do not touch one another's columns, or bear it, stand in one plan."""
+
+PLANS = {
+    **{name: [*chain.from_iterable(GATHERED[each] for each in several)] for name, several in TOGETHER.items()},
+    **{name: steps for name, steps in GATHERED.items() if name not in {*chain.from_iterable(TOGETHER.values())}},
+}
+
+
 def plan_of(steps: list[dict[str, Any]], **sections: Any) -> dict[str, Any]:
     return {"columns": ROLES | CATEGORIES, "steps": steps, "accept": ["note"], **sections}
 
 
-@pytest.mark.parametrize("name", GATHERED)
+@pytest.mark.parametrize("name", GATHERED if NIGHT else PLANS)
 def test_a_step_gives_and_tells_what_it_does_in_memory(table, folder_of, name):
-    plan = plan_of(GATHERED[name])
-    made = protect(folder_of(table(2000)), plan, seed=SEED, workers=1)
-    whole = protect(table(2000), whole_plan(plan), seed=SEED)
+    plan = plan_of((GATHERED | PLANS)[name])
+    made = protect(folder_of(table(1000)), plan, seed=SEED, workers=1)
+    whole = protect(table(1000), whole_plan(plan), seed=SEED)
     assert isinstance(made, LargeRelease)
     ours, theirs = made.to_frame(), whole.to_frame()
     assert ours.sort(ours.columns).equals(theirs.sort(theirs.columns))

@@ -47,7 +47,7 @@ def plan_with(**step: object) -> dict:
     ("loss", "suppression", "strata"), crossed(["ncp", "precision", "entropy", "ncp"], [0.04, 0.0], [False, True, True])
 )
 def test_it_is_the_recoding_of_the_whole_table(folder_of, tmp_path, loss, suppression, strata):
-    frame = categories(3000)
+    frame = categories(1500)
     plan = plan_with(suppression=suppression, loss=loss)
     if strata:
         plan["columns"]["region"] = "stratum"
@@ -94,8 +94,7 @@ def test_no_recoding_is_a_refusal(folder_of, tmp_path):
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("missing", ["equal", "wildcard", "nothing"])
-@pytest.mark.parametrize("strata", [False, True], ids=["one table", "strata"])
+@pytest.mark.parametrize(("missing", "strata"), crossed(["equal", "wildcard", "nothing"], [False, True]))
 def test_records_are_dropped_as_in_the_whole_table(folder_of, tmp_path, missing, strata):
     gaps = pl.Series(np.random.default_rng(4).random(2000) < 0.02)
     frame = categories(2000).with_columns(

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import crossed
 
 
 def visits(patients: int = 6_000, records: int = 21_000) -> pl.DataFrame:
@@ -37,8 +38,7 @@ def plan(requirement: dict[str, Any], *, key: bool) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("key", [True, False])
-@pytest.mark.parametrize("unit", ["record", "person"])
+@pytest.mark.parametrize(("key", "unit"), crossed([True, False], ["record", "person"]))
 def test_every_group_holds_whole_persons(unit: str, key: bool, tmp_path: Path) -> None:
     table = visits()
     table.write_parquet(tmp_path / "visits.parquet")

@@ -10,6 +10,7 @@ import pytest
 
 import dropped_decimal
 import shoal
+from by_night import crossed
 from parts.conftest import ROLES, released, whole_plan
 from shoal import protect
 from shoal.table.parts.session import workers_for
@@ -240,8 +241,7 @@ def test_bad_sizes_and_seeds_are_refused(plan, tmp_path):
         protect(tmp_path, plan, tmp_path / "out", seed=-1)
 
 
-@pytest.mark.parametrize("scale", ["mad", "rank"])
-@pytest.mark.parametrize("column", ["x", "*"])
+@pytest.mark.parametrize(("scale", "column"), crossed(["mad", "rank"], ["x", "*"]))
 def test_a_scale_that_needs_all_values_has_them(table, plan, scale, column):
     columns = {name: role for name, role in plan["columns"].items() if name != "x"}
     plan["columns"] = columns | {column: {"role": "quasi-identifier", "scale": scale}}
@@ -353,8 +353,7 @@ def test_no_more_processes_than_blocks_that_fit_into_memory():
     assert workers_for(64 << 30, 2) == 2
 
 
-@pytest.mark.parametrize("level", ["continuous", "ordinal", "nominal"])
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(("level", "ending"), crossed(["continuous", "ordinal", "nominal"], ["csv", "parquet"]))
 def test_decimals_of_a_dropped_record_do_not_show_in_the_type_of_a_column(tmp_path, ending, level):
     """Text has no types: one dropped 3.5 must not make the others 4.0, the codebook say Float64, a page differ."""
     folders = []

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from by_night import by_night
+from by_night import by_night, only_by_night
 from parts.killed import Killed, killed_before
 from shoal import protect
 from shoal.vocabulary.errors import FileError
@@ -39,7 +39,7 @@ class Stopped(Exception):  # noqa: N818 - it is none of ours
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("after", [20, 1, 9, 4][: by_night(2, 4)])
+@pytest.mark.parametrize("after", [20, 1, 9, 4][: by_night(1, 4)])
 def test_a_run_goes_on_where_it_was_stopped(table, folder_of, plan, tmp_path, monkeypatch, after):
     source = folder_of(table(3000))
     protect(source, plan, tmp_path / "whole", seed=SEED, workers=1)
@@ -126,7 +126,7 @@ def test_killed_between_operations_on_files_it_goes_on(table, plan, tmp_path):
             shutil.rmtree(tmp_path / "out")
 
 
-@pytest.mark.slow
+@only_by_night  # by day a run is stopped, and ends between two operations on files
 def test_killed_at_any_moment_it_leaves_no_release_or_a_proved_one(table, folder_of, plan, tmp_path):
     source = folder_of(table(4000))
     command = [sys.executable, "-c", CHILD, str(source), json.dumps(plan), str(tmp_path / "out"), str(SEED)]

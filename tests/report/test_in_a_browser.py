@@ -17,9 +17,7 @@ from shoal.release.publish import publish_frontier
 from shoal.report.comparison_page import comparison_page
 from shoal.table.examples import PLAN
 from shoal.table.files.table import Table
-from studio.pages import IN_A_BROWSER, browser
-
-__all__ = ["browser"]
+from studio.pages import IN_A_BROWSER
 
 pytestmark = IN_A_BROWSER
 

@@ -1,5 +1,6 @@
 """What tests do with the page of a studio in a browser."""
 
+import asyncio
 import re
 import shutil
 import time
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from studio.running import LONGEST, Running, running
+from studio.running import LONGEST, Running, cleared, running
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 IN_A_BROWSER = [
@@ -30,14 +31,27 @@ AXE = Path(__file__).parent / "vendor" / "axe.js"
 SCREENS = ["Columns", "Hierarchies", "Steps", "Frontier", "Result", "Risk", "Utility", "Compare", "Ledger", "Export"]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[tuple[Any, Any]]:
+    """A browser for all tests of a process, and the event loop that its calls run."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield started, loop
+        asyncio._set_running_loop(loop)
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: tuple[Any, Any]) -> Iterator[Any]:
+    """The browser, with its event loop; without one after the tests of a module, for others may want their own."""
+    started, loop = chromium
+    asyncio._set_running_loop(loop)
+    yield started
+    asyncio._set_running_loop(None)
 
 
 CUT_OFF = """() => [...document.querySelectorAll('#studio *')].filter((e) => {
@@ -90,8 +104,9 @@ def run(page: Any, number: int, outcome: str = "proved") -> None:
     page.wait_for_selector(f"text=run {number} {outcome}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A studio for all tests of a process; to start one takes seconds."""
     with running(tmp_path_factory.mktemp("fresh")) as one:
         one.enter()
         one.act("tour")
@@ -100,10 +115,17 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture
 def fresh(empty: Running) -> Running:
-    """Without a table, as it was started; what it writes lies in `folder`."""
-    if empty.idle()["source"] is not None:
-        empty.act("close")
-    return empty
+    """A studio without a table, as it was started."""
+    return cleared(empty)
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Another studio, in which a module opens its table for all its tests."""
+    with running(tmp_path_factory.mktemp("shared")) as one:
+        one.enter()
+        one.act("tour")
+        yield one
 
 
 def barriers(page: Any) -> list[tuple[str, str]]:

@@ -118,37 +118,53 @@ def running(folder: Path, *more: str, largest: int | None = None, temporary: Pat
             process.wait(LONGEST)
 
 
-@contextmanager
-def planned(folder: Path, file: str, plan: dict[str, Any], *, run: bool = True) -> Iterator[Running]:
+def opened(studio: Running, file: Path) -> Running:
+    """A studio that has opened a table, and nothing of what was open before."""
+    cleared(studio).act("open", path=str(file))
+    assert studio.idle()["source"] == file.name, studio.idle()["notice"]
+    return studio
+
+
+def cleared(studio: Running) -> Running:
+    """A studio without a table or a review."""
+    if studio.idle()["review"] is not None:
+        studio.act("leave")
+    if studio.idle()["source"] is not None:
+        studio.act("close")
+    return studio
+
+
+def planned(studio: Running, file: Path, plan: dict[str, Any], *, run: bool = True) -> Running:
     """A studio with a table and a plan, which was run and proved."""
-    with running(folder, file) as one:
-        one.enter()
-        one.idle()
-        one.act("edit", text=json.dumps(plan))
-        if run:
-            one.act("run")
-            state = one.idle()
-            assert [each["released"] for each in state["runs"]] == [True], (
-                state["notice"],
-                one.ask("result", {"run": 1}),
-            )
-        yield one
+    opened(studio, file).act("edit", text=json.dumps(plan))
+    if run:
+        studio.act("run")
+        state = studio.idle()
+        assert [each["released"] for each in state["runs"]] == [True], (
+            state["notice"],
+            studio.ask("result", {"run": 1}),
+        )
+    return studio
 
 
 def children(parent: int) -> list[int]:
-    """Processes of the studio that hold the table: below the one that was started, which may only watch.
+    """Processes of the studio that hold the table: copies of one that was made ready for them, somewhere below it.
 
     The one that was started last comes last.
     """
     above: dict[int, int] = {}
-    spawned: dict[int, int] = {}
+    copied: dict[int, int] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             facts = status.read_text().rpartition(")")[2].split()
             above[int(status.parent.name)] = int(facts[1])
-            if "spawn_main" in (status.parent / "cmdline").read_text():
-                spawned[int(status.parent.name)] = int(facts[19])  # when it was started
+            if "multiprocessing.forkserver" in (status.parent / "cmdline").read_text():
+                copied[int(status.parent.name)] = int(facts[19])  # when it was started
         except OSError:
             continue
-    below = [process for process in spawned if parent in (above[process], above.get(above[process]))]
-    return sorted(below, key=lambda process: (spawned[process], process))
+
+    def below(process: int) -> bool:
+        return process == parent or (process in above and below(above[process]))
+
+    holding = [process for process in copied if above[process] in copied and below(process)]
+    return sorted(holding, key=lambda process: (copied[process], process))

@@ -5,17 +5,16 @@ import json
 import os
 import socket
 import stat
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from inspect import signature
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlparse
 
 import pytest
 
+from shoal.studio import serve
 from shoal.studio.actions import Studio
 from shoal.studio.api import Questions
 from shoal.studio.guard import HEADERS, Guard, Keys
@@ -91,9 +90,8 @@ def test_another_tab_gets_a_token_from_one_that_is_in(studio: Running) -> None:
     assert studio.ask("enter", {"token": token})[0] == 401
 
 
-def test_a_key_of_one_studio_opens_no_other(studio: Running, tmp_path: Path) -> None:
-    with running(tmp_path) as other:
-        assert other.ask("state", Authorization=f"Bearer {studio.key}")[0] == 401
+def test_a_key_of_one_studio_opens_no_other(studio: Running, empty: Running) -> None:
+    assert empty.ask("state", Authorization=f"Bearer {studio.key}")[0] == 401
 
 
 def test_every_answer_bears_the_headers_and_no_cookie(studio: Running) -> None:
@@ -322,18 +320,17 @@ def at_work(process: int) -> bool:
 
 
 @NEEDS_PROC
-def test_the_page_says_when_the_table_is_lost_and_goes_on(tmp_path: Path) -> None:
-    with running(tmp_path) as studio:
-        studio.enter()
-        studio.act("example")
-        studio.idle()
-        for child in children(studio.process.pid):
-            os.kill(child, 9)
-        status, answer = studio.ask("rows")
-        assert (status, "process that held the table" in answer["error"]) == (422, True)
-        assert "Open it again" in studio.ask("state")[1]["notice"][1]
-        studio.act("example")
-        assert studio.idle()["rows"] == 1000
+def test_the_page_says_when_the_table_is_lost_and_goes_on(studio: Running) -> None:
+    studio.act("example")
+    studio.idle()
+    for child in children(studio.process.pid):
+        os.kill(child, 9)
+    status, answer = studio.ask("rows")
+    assert (status, "process that held the table" in answer["error"]) == (422, True)
+    assert "Open it again" in studio.ask("state")[1]["notice"][1]
+    studio.act("example")
+    assert studio.idle()["rows"] == 1000
+    studio.act("close")
 
 
 @NEEDS_PROC
@@ -349,32 +346,24 @@ def test_its_processes_end_with_it(tmp_path: Path) -> None:
             time.sleep(0.05)
 
 
-def test_the_way_for_the_browser_is_its_owners_alone(tmp_path: Path) -> None:
+def test_the_way_for_the_browser_is_its_owners_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others can see what a browser is started with, so the token stands in a file that they cannot read."""
-    program = (
-        "import webbrowser, sys\n"
-        "from pathlib import Path\n"
-        "from urllib.parse import urlparse\n"
-        "import json, threading\n"
-        "from shoal.studio import serve\n"
-        "told = []\n"
-        "class Here:\n"
-        "    def __init__(self, target, args, daemon): self.args = args\n"
-        "    def start(self): told.append(self.args[0])\n"
-        "serve.Thread = Here\n"
-        "folder = Path(sys.argv[1])\n"
-        "serve._show_the_way(folder, 'http://127.0.0.1:9/#secret', browser=True, say=lambda text: None)\n"
-        "path = Path(urlparse(told[0]).path)\n"
-        "print(json.dumps([told[0], oct(path.stat().st_mode), path.read_text()]))\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True, env=environment
-    )
-    shown, mode, content = json.loads(done.stdout)
-    assert "secret" not in shown
-    assert stat.S_IMODE(int(mode, 8)) == 0o600
-    assert "url=http://127.0.0.1:9/#secret" in content
+    shown: list[str] = []
+
+    class Here:
+        def __init__(self, target: object, args: tuple[str], daemon: bool) -> None:
+            shown.extend(args)
+
+        def start(self) -> None:
+            pass
+
+    monkeypatch.setattr(serve, "Thread", Here)
+    serve._show_the_way(tmp_path, "http://127.0.0.1:9/#secret", browser=True, say=lambda text: None)
+    assert len(shown) == 1
+    assert "secret" not in shown[0]
+    path = Path(urlparse(shown[0]).path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "url=http://127.0.0.1:9/#secret" in path.read_text()
 
 
 def let_through(kind: str = "http", method: str = "POST", path: str = "/api/ask", hosts: int = 1) -> bool:

@@ -1,6 +1,5 @@
 """Risk, utility and hierarchies on the page: thresholds dragged, analyses followed, trees edited by hand."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,9 @@ import pytest
 
 from shoal.table.files.table import Table
 from shoal.table.files.tables import write_table
-from studio.pages import IN_A_BROWSER, another, barriers, browser, go, settled, visit
+from studio.pages import IN_A_BROWSER, another, barriers, go, settled, visit
 from studio.running import Running, planned
 
-__all__ = ["browser"]
 pytestmark = IN_A_BROWSER
 
 PLAN: dict[str, Any] = {
@@ -30,7 +28,7 @@ PLAN: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def ran(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
     folder: Path = tmp_path_factory.mktemp("judging")
     rng = np.random.default_rng(7)
     frame = pl.DataFrame(
@@ -43,8 +41,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     )
     table = Table(frame=frame, value_labels={"sex": {1: "male", 2: "female"}})
     write_table(table, folder / "people.sav")
-    with planned(folder, "people.sav", PLAN) as one:
-        yield one
+    return planned(shared, folder / "people.sav", PLAN)
 
 
 def test_the_threshold_of_risk_is_moved(browser: Any, ran: Running) -> None:

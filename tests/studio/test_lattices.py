@@ -1,6 +1,5 @@
 """The map of levels: nodes as the step sees them, one of them taken, and what it would change looked at."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,9 @@ from shoal.studio import lattices
 from shoal.studio.lattices import lattice_of
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import InputError
-from studio.pages import IN_A_BROWSER, another, barriers, browser, go, settled, visit
+from studio.pages import IN_A_BROWSER, another, barriers, go, settled, visit
 from studio.running import Running, planned
 from studio.test_standing import PLAN, people
-
-__all__ = ["browser"]
 
 
 def mapped(steps: list[Any], around: list[int] | None = None, step: int = 0) -> dict[str, Any]:
@@ -57,11 +54,10 @@ def test_what_is_no_node_is_refused(around: list[int] | None, step: int) -> None
 
 
 @pytest.fixture(scope="module")
-def generalised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def generalised(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
     folder: Path = tmp_path_factory.mktemp("lattice")
     people(600).with_columns(pl.lit("x").alias("answer")).write_csv(folder / "people.csv")
-    with planned(folder, "people.csv", PLAN, run=False) as one:
-        yield one
+    return planned(shared, folder / "people.csv", PLAN, run=False)
 
 
 class TestInABrowser:

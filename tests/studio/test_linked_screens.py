@@ -8,10 +8,9 @@ import polars as pl
 import pytest
 
 from shoal.release.review import Review
-from studio.pages import IN_A_BROWSER, SCREENS, another, barriers, browser, empty, fresh, go, run, settled, visit
+from studio.pages import IN_A_BROWSER, SCREENS, another, barriers, go, run, settled, visit
 from studio.running import Running
 
-__all__ = ["browser", "empty", "fresh"]
 pytestmark = IN_A_BROWSER
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shoal.studio.saved import recent
 from studio.running import LONGEST, Running, running
 
 TOWNS = ["Quillonford", "Brackmere", "Oldenvale"]
@@ -105,7 +106,7 @@ def test_opening_a_table_leaves_nothing_and_forgetting_deletes(table: Path) -> N
         assert studio.ask("do", {"do": "reopen", "with": {"key": work["key"]}})[0] == 422
 
 
-def test_what_cannot_be_saved_or_read_is_no_end_of_the_work(table: Path) -> None:
+def test_what_cannot_be_saved_is_no_end_of_the_work(table: Path) -> None:
     (table / "state").write_text("a file where the folder would be")
     with running(table, "people.csv") as studio:
         studio.enter()
@@ -115,10 +116,8 @@ def test_what_cannot_be_saved_or_read_is_no_end_of_the_work(table: Path) -> None
         while not studio.ask("state")[1]["unsaved"]:
             assert time.monotonic() < end
             time.sleep(0.1)
-    (table / "state").unlink()
-    folder = table / "state" / "shoal" / "studio"
-    folder.mkdir(parents=True)
-    (folder / "broken.json").write_text('{"shoal studio": 7}')
-    with running(table) as studio:
-        studio.enter()
-        assert studio.ask("recent")[1] == []
+
+
+def test_what_is_no_saved_work_is_not_listed(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text('{"shoal studio": 7}')
+    assert recent(tmp_path) == []

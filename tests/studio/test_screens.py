@@ -1,7 +1,6 @@
 """What the screens show, in a browser: no section is empty where there is data, and no picture hides a loss."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from studio.pages import IN_A_BROWSER, SCREENS, another, barriers, browser, go, settled, visit
-from studio.running import LONGEST, Running, planned, running
+from studio.pages import IN_A_BROWSER, SCREENS, another, barriers, go, settled, visit
+from studio.running import LONGEST, Running, opened, planned, running
 
-__all__ = ["browser"]
 pytestmark = IN_A_BROWSER
 
 TOWNS = [[f"{area}{i}", area, "*"] for area in ("north", "south") for i in range(4)]
@@ -33,7 +31,7 @@ PLAN = {
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def ran(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
     """A table of which the towns became `*` and the ages bands."""
     folder = tmp_path_factory.mktemp("screens")
     rng = np.random.default_rng(4)
@@ -46,8 +44,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         }
     )
     frame.write_csv(folder / "people.csv")
-    with planned(folder, "people.csv", PLAN) as one:
-        yield one
+    return planned(shared, folder / "people.csv", PLAN)
 
 
 def article(page: Any, name: str) -> Any:
@@ -219,21 +216,18 @@ def test_saved_work_is_opened_from_the_page(browser: Any, tmp_path: Path) -> Non
         assert page.locator("text=Take it up").count() == 0
 
 
-def test_a_column_name_of_200_characters_breaks_no_screen(browser: Any, tmp_path: Path) -> None:
+def test_a_column_name_of_200_characters_breaks_no_screen(browser: Any, fresh: Running, tmp_path: Path) -> None:
     frame = pl.DataFrame({"x" * 200: [i % 7 for i in range(210)], "sex": ["f", "m"] * 105})
     frame.write_csv(tmp_path / "long.csv")
-    with running(tmp_path, "long.csv") as studio:
-        studio.enter()
-        studio.idle()
-        studio.act("run")
-        studio.idle()
-        studio.act("analyses", analyses=[{"kind": "table", "of": "x" * 200, "by": ["sex"]}])
-        with visit(browser, studio, another(studio)) as page:
-            for screen in SCREENS:
-                go(page, screen)
-                page.wait_for_selector("main :not(h1)")
-                settled(page)
-                for width in (1280, 390):
-                    page.set_viewport_size({"width": width, "height": 800})
-                    assert page.evaluate("document.documentElement.scrollWidth") == width, screen
-                assert barriers(page) == [], screen
+    opened(fresh, tmp_path / "long.csv").act("run")
+    fresh.idle()
+    fresh.act("analyses", analyses=[{"kind": "table", "of": "x" * 200, "by": ["sex"]}])
+    with visit(browser, fresh, another(fresh)) as page:
+        for screen in SCREENS:
+            go(page, screen)
+            page.wait_for_selector("main :not(h1)")
+            settled(page)
+            for width in (1280, 390):
+                page.set_viewport_size({"width": width, "height": 800})
+                assert page.evaluate("document.documentElement.scrollWidth") == width, screen
+            assert barriers(page) == [], screen

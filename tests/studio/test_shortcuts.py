@@ -1,29 +1,24 @@
 """A wide table by keyboard: any column, screen or action by its name; several columns changed in one of their rows."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from studio.pages import IN_A_BROWSER, another, barriers, browser, settled, visit
-from studio.running import Running, running
+from studio.pages import IN_A_BROWSER, another, barriers, settled, visit
+from studio.running import Running, opened
 
-__all__ = ["browser"]
 pytestmark = IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
-def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def wide(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
     folder = tmp_path_factory.mktemp("wide")
     rng = np.random.default_rng(2)
     frame = pl.DataFrame({f"item {i:02}": rng.integers(0, 5 + i, 120) for i in range(1, 25)})
     frame.write_csv(folder / "wide.csv")
-    with running(folder, "wide.csv") as one:
-        one.enter()
-        one.idle()
-        yield one
+    return opened(shared, folder / "wide.csv")
 
 
 def test_the_role_of_a_column_takes_a_handful_of_keys(browser: Any, wide: Running) -> None:

@@ -1,7 +1,6 @@
 """The verdict beside what is known: the bound on a loss, and a plan with the same promises that loses much less."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,8 @@ from shoal.plan import Plan
 from shoal.studio.session import Run, Session
 from shoal.studio.standing import standing, variants, variants_tried
 from shoal.table.files.table import Table
-from studio.pages import IN_A_BROWSER, another, barriers, browser, go, visit
+from studio.pages import IN_A_BROWSER, another, barriers, go, visit
 from studio.running import Running, planned
-
-__all__ = ["browser"]
 
 TOWNS = [[f"{area}{i}", area, "*"] for area in ("north", "south") for i in range(4)]
 SCHOOLS = [[f"e{i}", f"E{i // 3}", "*"] for i in range(9)]
@@ -126,12 +123,12 @@ def test_groups_are_refined_with_the_settings_of_their_step() -> None:
 
 
 @pytest.fixture(scope="module")
-def full_domain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def full_domain(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
     folder: Path = tmp_path_factory.mktemp("standing")
     people().write_csv(folder / "people.csv")
-    with planned(folder, "people.csv", PLAN) as one:
-        assert one.ask("result", {"run": 1})[1]["decision"]["status"] == "good"
-        yield one
+    planned(shared, folder / "people.csv", PLAN)
+    assert shared.ask("result", {"run": 1})[1]["decision"]["status"] == "good"
+    return shared
 
 
 class TestInABrowser:

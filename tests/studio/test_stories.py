@@ -3,48 +3,31 @@
 import json
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from studio.pages import (
-    CUT_OFF,
-    IN_A_BROWSER,
-    SCREENS,
-    another,
-    barriers,
-    browser,
-    empty,
-    fresh,
-    go,
-    run,
-    settled,
-    visit,
-)
-from studio.running import LONGEST, Running, running
+from studio.pages import CUT_OFF, IN_A_BROWSER, SCREENS, another, barriers, go, run, settled, visit
+from studio.running import LONGEST, Running, cleared, opened, running
 
-__all__ = ["browser", "empty", "fresh"]
 pytestmark = IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
-def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def studio(shared: Running) -> Running:
     """With the example, two runs and a frontier."""
-    with running(tmp_path_factory.mktemp("stories")) as one:
-        one.enter()
-        one.act("example")
-        one.idle()
-        one.act("run")
-        one.idle()
-        one.act("put", changes=[{"place": ["explore"], "value": {"method": ["mdav"], "k": [3, 8]}}], note="explore")
-        one.act("explore")
-        one.idle()
-        one.act("put", changes=[{"place": ["steps", 0, "k"], "value": 8}], note="k")
-        one.act("run")
-        one.idle()
-        yield one
+    cleared(shared).act("example")
+    shared.idle()
+    shared.act("run")
+    shared.idle()
+    shared.act("put", changes=[{"place": ["explore"], "value": {"method": ["mdav"], "k": [3, 8]}}], note="explore")
+    shared.act("explore")
+    shared.idle()
+    shared.act("put", changes=[{"place": ["steps", 0, "k"], "value": 8}], note="k")
+    shared.act("run")
+    shared.idle()
+    return shared
 
 
 OPEN_ALL = "() => document.querySelectorAll('main details, .plan details').forEach((e) => { e.open = true; })"
@@ -133,12 +116,13 @@ def test_no_screen_scrolls_sideways(browser: Any, studio: Running, width: int) -
             assert page.evaluate(CUT_OFF) == [], screen
 
 
-def test_from_a_file_to_a_release_on_the_disk(browser: Any, tmp_path: Path) -> None:
+def test_from_a_file_to_a_release_on_the_disk(browser: Any, fresh: Running, tmp_path: Path) -> None:
     """The whole path, by mouse: open, roles, a step, a requirement, run, look, hand over."""
     import shoal
 
     shoal.example(n=300, seed=2).write_csv(tmp_path / "people.csv")
-    with running(tmp_path, "people.csv") as studio, visit(browser, studio) as page:
+    opened(fresh, tmp_path / "people.csv")
+    with visit(browser, fresh, another(fresh)) as page:
         page.wait_for_selector(".exposure .big")
         page.select_option("[aria-label='Role of diagnosis']", "confidential")
         page.wait_for_selector(".top >> text=diagnosis: role confidential")
@@ -152,7 +136,7 @@ def test_from_a_file_to_a_release_on_the_disk(browser: Any, tmp_path: Path) -> N
         page.wait_for_selector(".verdict")
         page.wait_for_selector("text=Records found again by distance")
         go(page, "Export")
-        page.fill("text=Folder to write >> xpath=following-sibling::input", "out")
+        page.fill("text=Folder to write >> xpath=following-sibling::input", str(tmp_path / "out"))
         if page.locator("text=Write the release").count():
             page.click("text=Write the release")
             page.wait_for_selector("text=Written and proved again")
@@ -407,7 +391,7 @@ def test_a_plan_is_taken_from_the_frontier(browser: Any, studio: Running) -> Non
     assert studio.ask("state")[1]["text"] == before
 
 
-def test_a_second_person_approves(browser: Any, studio: Running, tmp_path: Path) -> None:
+def test_a_second_person_approves(browser: Any, studio: Running, fresh: Running, tmp_path: Path) -> None:
     """One hands over a file without data, the other looks, comments and approves; the release says so."""
     with visit(browser, studio, another(studio)) as page:
         page.wait_for_selector("nav")
@@ -417,7 +401,7 @@ def test_a_second_person_approves(browser: Any, studio: Running, tmp_path: Path)
         with page.expect_download() as handed:
             page.click("text=Save the file for review")
         handed.value.save_as(tmp_path / "review.json")
-    with running(tmp_path) as other, visit(browser, other) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.set_input_files(".drop input", tmp_path / "review.json")
         page.wait_for_selector("h1:has-text('under review')")
         page.wait_for_selector("text=5-anonymity")
@@ -491,11 +475,12 @@ def test_everything_done_is_listed_and_can_be_gone_back_to(browser: Any, fresh: 
         page.wait_for_selector(".top >> text=area: role other")
 
 
-def test_cells_of_a_hierarchy_are_edited(browser: Any, tmp_path: Path) -> None:
+def test_cells_of_a_hierarchy_are_edited(browser: Any, fresh: Running, tmp_path: Path) -> None:
     """Peers: a hierarchy that was imported or built cannot be reviewed or changed."""
     rows = "".join(f"{town},{i}\n" for i, town in enumerate(["Arles", "Bonn", "Evora", "Ghent"] * 9))
     (tmp_path / "towns.csv").write_text(f"town,n\n{rows}")
-    with running(tmp_path, "towns.csv") as studio, visit(browser, studio) as page:
+    opened(fresh, tmp_path / "towns.csv")
+    with visit(browser, fresh, another(fresh)) as page:
         page.wait_for_selector("nav")
         page.select_option("[aria-label='Role of town']", "quasi-identifier")
         go(page, "Hierarchies")
@@ -597,14 +582,15 @@ def test_a_dead_server_is_said(browser: Any, tmp_path: Path) -> None:
         context.close()
 
 
-def test_hostile_names_are_shown_as_they_are(browser: Any, tmp_path: Path) -> None:
+def test_hostile_names_are_shown_as_they_are(browser: Any, fresh: Running, tmp_path: Path) -> None:
     """Names and cells that a page, a plan or a terminal could obey."""
     name = '"><img src=x onerror=alert(1)>'
     rows = "\n".join(f'"<b>{i % 4}</b>",{i % 9},{i},{i % 3},"{{{{x}}}}"' for i in range(90))
     quoted = name.replace('"', '""')
     header = f'"{quoted}",{{a: b}},"# x: [y",__proto__,constructor'
     (tmp_path / "people.csv").write_text(f"{header}\n{rows}\n")
-    with running(tmp_path, "people.csv") as studio, visit(browser, studio) as page:
+    opened(fresh, tmp_path / "people.csv")
+    with visit(browser, fresh, another(fresh)) as page:
         page.wait_for_selector(".exposure")
         assert page.locator(".column .name strong").first.inner_text() == name
         assert page.locator(".column .name strong").all_inner_texts()[3:] == ["__proto__", "constructor"]

@@ -1,16 +1,14 @@
 """What sdcApp and ARX do by their own dialogues, here by form: settings of several parts, rows side by side, a file."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 import pytest
 
-from studio.pages import IN_A_BROWSER, another, barriers, browser, go, settled, visit
-from studio.running import Running, running
+from studio.pages import IN_A_BROWSER, another, barriers, go, settled, visit
+from studio.running import Running, planned
 
-__all__ = ["browser"]
 pytestmark = IN_A_BROWSER
 
 PLAN = {
@@ -28,7 +26,7 @@ PLAN = {
 
 
 @pytest.fixture(scope="module")
-def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def people(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
     folder = tmp_path_factory.mktemp("tasks")
     frame = pl.DataFrame(
         {
@@ -41,11 +39,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     )
     frame.write_csv(folder / "people.csv")
     pl.concat([frame, frame]).write_csv(folder / "population.csv")
-    with running(folder, "people.csv") as one:
-        one.enter()
-        one.idle()
-        one.act("edit", text=json.dumps(PLAN))
-        yield one
+    return planned(shared, folder / "people.csv", PLAN, run=False)
 
 
 def steps(studio: Running) -> list[dict[str, Any]]:

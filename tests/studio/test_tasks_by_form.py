@@ -3,7 +3,6 @@
 import json
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,10 @@ import pytest
 
 from shoal.table.files.table import Table
 from shoal.table.files.tables import write_table
-from studio.pages import IN_A_BROWSER, another, browser, empty, fresh, go, run, visit
-from studio.running import Running, running
+from studio.pages import IN_A_BROWSER, another, go, run, visit
+from studio.running import Running, opened
 from studio.test_stories import add, changed, fill, tick
 
-__all__ = ["browser", "empty", "fresh"]
 pytestmark = IN_A_BROWSER
 
 N = 72
@@ -43,14 +41,11 @@ def people() -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def desk(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
     folder = tmp_path_factory.mktemp("by-form")
     people().write_csv(folder / "people.csv")
     pl.concat([people()] * 3).write_csv(folder / "population.csv")
-    with running(folder, "people.csv") as one:
-        one.enter()
-        one.idle()
-        yield one
+    return opened(shared, folder / "people.csv")
 
 
 def planned(studio: Running, roles: dict[str, Any], **sections: Any) -> None:

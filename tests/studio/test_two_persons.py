@@ -1,27 +1,24 @@
 """A release made in one studio and approved in another, on real servers: the file between them and what is written."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from studio.running import Running, running
+from studio.running import Running, cleared
 
 
 @pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def maker(shared: Running) -> Running:
     """With a proved run, and one of another strength."""
-    with running(tmp_path_factory.mktemp("maker")) as one:
-        one.enter()
-        one.act("example")
-        one.idle()
-        one.act("run")
-        one.idle()
-        one.act("put", changes=[{"place": ["steps", 0, "k"], "value": 9}], note="k")
-        one.act("run")
-        assert [r["released"] for r in one.idle()["runs"]] == [True, True]
-        yield one
+    cleared(shared).act("example")
+    shared.idle()
+    shared.act("run")
+    shared.idle()
+    shared.act("put", changes=[{"place": ["steps", 0, "k"], "value": 9}], note="k")
+    shared.act("run")
+    assert [r["released"] for r in shared.idle()["runs"]] == [True, True]
+    return shared
 
 
 @pytest.fixture(scope="module")
@@ -32,34 +29,34 @@ def handed(maker: Running) -> str:
 
 
 @pytest.fixture(scope="module")
-def approved(handed: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+def approved(handed: str, empty: Running, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The file after a reviewer had it; everything that would change the release is refused meanwhile."""
     folder = tmp_path_factory.mktemp("reviewer")
     (folder / "review.json").write_text(handed)
-    with running(folder, "review.json") as reviewer:
-        reviewer.enter()
-        state = reviewer.idle()
-        assert (state["source"], state["review"]["by"]) == (None, "Ada")
-        for name, given in (
-            ("example", {}),
-            ("edit", {"text": "a: 1"}),
-            ("run", {}),
-            ("export", {"run": 1, "directory": "x"}),
-        ):
-            status, answer = reviewer.ask("do", {"do": name, "with": given})
-            assert (status, "under review" in answer["error"]) == (422, True), name
-        status, answer = reviewer.ask("do", {"do": "approve", "with": {"by": "ada"}})
-        assert (status, "somebody other" in answer["error"]) == (422, True)
-        reviewer.act("comment", by="Bo", text="The board agrees.")
-        state = reviewer.act("approve", by="Bo")
-        assert state["review"]["approval"]["sha256"] == state["review"]["sha256"]
-        text = str(reviewer.ask("document", {"what": "reviewed"})[1]["text"])
-        rejected = reviewer.act("comment", by="Bo", text="k is too low.", rejects=True)["review"]
-        assert (rejected["approval"], rejected["rejection"]["by"]) == (None, "Bo")
-        status, answer = reviewer.ask("do", {"do": "approve", "with": {"by": "Cy"}})
-        assert (status, "Bo rejected this release" in answer["error"]) == (422, True)
-        assert reviewer.act("leave")["review"] is None
-    assert sorted(path.name for path in folder.iterdir()) == ["review.json", "studio.log"]
+    reviewer = cleared(empty)
+    reviewer.act("open", path=str(folder / "review.json"))
+    state = reviewer.idle()
+    assert (state["source"], state["review"]["by"]) == (None, "Ada")
+    for name, given in (
+        ("example", {}),
+        ("edit", {"text": "a: 1"}),
+        ("run", {}),
+        ("export", {"run": 1, "directory": "x"}),
+    ):
+        status, answer = reviewer.ask("do", {"do": name, "with": given})
+        assert (status, "under review" in answer["error"]) == (422, True), name
+    status, answer = reviewer.ask("do", {"do": "approve", "with": {"by": "ada"}})
+    assert (status, "somebody other" in answer["error"]) == (422, True)
+    reviewer.act("comment", by="Bo", text="The board agrees.")
+    state = reviewer.act("approve", by="Bo")
+    assert state["review"]["approval"]["sha256"] == state["review"]["sha256"]
+    text = str(reviewer.ask("document", {"what": "reviewed"})[1]["text"])
+    rejected = reviewer.act("comment", by="Bo", text="k is too low.", rejects=True)["review"]
+    assert (rejected["approval"], rejected["rejection"]["by"]) == (None, "Bo")
+    status, answer = reviewer.ask("do", {"do": "approve", "with": {"by": "Cy"}})
+    assert (status, "Bo rejected this release" in answer["error"]) == (422, True)
+    assert reviewer.act("leave")["review"] is None
+    assert sorted(path.name for path in folder.iterdir()) == ["review.json"]
     return text
 
 

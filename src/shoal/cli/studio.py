@@ -24,6 +24,9 @@ def studio(terminal: Terminal, files: tuple[Path, ...], port: int, no_browser: b
       shoal studio people.sav
       shoal studio patients.csv stays.csv
     """
+    from shoal.studio.worker import processes
+
+    processes()  # which get ready meanwhile
     try:
         from shoal.studio.serve import main
     except ModuleNotFoundError as absent:

@@ -9,6 +9,7 @@ from numpy.random import Generator
 from shoal.judges.intervals import cautious_interval
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.elementary import exp, log, log_gamma, normal_quantile
+from shoal.table.equal_rows import mean_ranks
 from shoal.vocabulary.facts import ByLabel, Facts, Interval, OfOriginal, OfPlan
 
 RATES = (0.01, 0.1)
@@ -91,13 +92,11 @@ def area_under_curve(members: Floats, others: Floats, confidence: float = 0.95) 
     Where one set lies wholly above the other the estimated variance is 0; the interval then reaches to what is
     still likely at n observations, as for a proportion of n in n (rule of three).
     """
-    from scipy.stats import rankdata
-
     m, n = len(members), len(others)
     scores = _rounded(np.concatenate([members, others]))
-    ranks = rankdata(scores)
-    above = (ranks[:m] - rankdata(scores[:m])) / n  # of each member: share of others below it
-    below = 1 - (ranks[m:] - rankdata(scores[m:])) / m
+    ranks = mean_ranks(scores)
+    above = (ranks[:m] - mean_ranks(scores[:m])) / n  # of each member: share of others below it
+    below = 1 - (ranks[m:] - mean_ranks(scores[m:])) / m
     area = float(above.mean())
     half = float(normal_quantile(0.5 + confidence / 2)) * float(np.sqrt(above.var(ddof=1) / m + below.var(ddof=1) / n))
     half = max(half, -float(log(1 - confidence)) / min(m, n) if area in (0.0, 1.0) else 0.0)

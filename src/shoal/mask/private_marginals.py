@@ -3,23 +3,29 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
+from hashlib import sha256
 from math import inf, nextafter, prod
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from shoal.constraints import Constraints
+from shoal.judges.further_tables import like
 from shoal.mask._marginals.account import rho_of
+from shoal.mask._marginals.conditions import MOST_COMBINATIONS, combinations, outlines, places_of
 from shoal.mask._marginals.domain import Cell, Domain
-from shoal.mask._marginals.generation import drawn, shuffled
+from shoal.mask._marginals.fitted import FittedMarginals
+from shoal.mask._marginals.generation import shuffled
 from shoal.mask._marginals.junction_tree import Columns
+from shoal.mask._marginals.prior import prior_of
 from shoal.mask._marginals.selection import Mechanism, OfTable, Search
 from shoal.mask.base import Mask
 from shoal.mask.secret_stream import SecretStream
 from shoal.mask.truncate_records import places_in_units
-from shoal.table.prelude import Bools, Generator, Longs, Progress, Records, StepResult, Variable
-from shoal.vocabulary.errors import ParameterError
-from shoal.vocabulary.facts import PrivacyLoss
+from shoal.table.prelude import Bools, Floats, Generator, Longs, Progress, Records, StepResult
+from shoal.vocabulary.errors import DataError, ParameterError
+from shoal.vocabulary.facts import Facts, PrivacyLoss
 from shoal.vocabulary.prelude import (
     ColumnName,
     Count,
@@ -31,13 +37,11 @@ from shoal.vocabulary.prelude import (
     OfOriginal,
     OfPlan,
     Setting,
+    TablePath,
     method,
 )
 
 LARGEST_EPSILON = 20.0
-
-MOST_OF_A_RULE = 1 << 20
-"""Combinations of categories, at most, on which a rule is looked at."""
 
 
 @method(
@@ -72,6 +76,9 @@ class PrivateMarginals(Mask):
         never compared with the table. A rule between numbers is kept as far as the ends of intervals tell.
     records_per_person
         Records that one person may have. In a table with a person column, this many of each are drawn at random.
+    prior
+        A public table of some of the columns, such as another survey's: the model begins with what goes together there,
+        which costs no privacy. It must not come from the table, or from persons who are in it.
     most_cells
         Most cells of the model: with more, pairs fit in that need larger cliques, and time and memory grow.
 
@@ -96,31 +103,40 @@ class PrivateMarginals(Mask):
     pairs: Annotated[int, Ge(1)] | None = None
     rules: Annotated[tuple[str, ...], HoldsCells()] = ()
     records_per_person: Annotated[int, Ge(1)] = 1
+    prior: Annotated[Any, TablePath()] = None
     most_cells: Annotated[int, Ge(1)] = 100_000
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
+        stream = SecretStream(rng)
+        return self.drawn(records, *self.fit(records, columns, stream, progress), stream)
+
+    def fit(
+        self, records: Records, columns: Sequence[str], stream: SecretStream, progress: Progress = None
+    ) -> tuple[FittedMarginals, Facts]:
+        """The law of whole records, and the facts; what it costs is paid, and any number of records may be drawn."""
         if len(columns) < 2:
             raise ParameterError("private-marginals needs at least two columns.")
         if self.by is not None and self.by not in columns:
             raise ParameterError(f"private-marginals: by must be one of the step's columns; '{self.by}' is not.")
-        domains = [Domain.of(records[name], self.domain) for name in columns]
+        domains = tuple(Domain.of(records[name], self.domain) for name in columns)
         shape = tuple(domain.size for domain in domains)
         rho = rho_of(Fraction(self.epsilon), Decimal(self.delta))
-        stream = SecretStream(rng)
+        possible = self._possible(domains)
+        pairs = self.pairs or len(columns)
+        prior, digest = self._prior(domains, shape, possible, pairs)
         search = Search(
             shape=shape,
             rho=rho,
             by=None if self.by is None else list(columns).index(self.by),
-            pairs=self.pairs or len(columns),
+            pairs=pairs,
             most_cells=self.most_cells,
-            possible=self._possible(columns, domains),
+            possible=possible,
             sensitivity=self.records_per_person,
+            prior=prior,
         )
         counted = records.take(self._kept(records, stream))
         codes = np.column_stack([domain.codes(counted[name]) for domain, name in zip(domains, columns)])
-        law, total, pairs = search.fitted(self.mechanism(codes, shape, stream), progress)
-        new = drawn(law, total, stream)
-        made = [domain.variable(new[:, place], stream) for place, domain in enumerate(domains)]
+        law, total, chosen = search.fitted(self.mechanism(codes, shape, stream), progress)
         facts: dict[str, Fact] = {
             "privacy loss": PrivacyLoss(
                 epsilon=self.epsilon, delta=self.delta, columns=tuple(columns), rho=nextafter(float(rho), inf)
@@ -128,9 +144,40 @@ class PrivateMarginals(Mask):
             "records per person": OfPlan(self.records_per_person),
             "zero-concentrated loss": OfPlan(float(rho)),
             "records counted": Count(n=len(counted), of=len(records)),
-            "pairs measured": OfOriginal([[columns[c] for c in pair] for pair in pairs]),
+            "pairs measured": OfOriginal([[columns[c] for c in pair] for pair in chosen]),
+            **digest,
         }
-        return StepResult(records=self._new(records, made, total), facts=facts)
+        return FittedMarginals(domains=domains, law=law, total=total), facts
+
+    def _prior(
+        self, domains: Sequence[Domain], shape: tuple[int, ...], possible: dict[Columns, Bools], pairs: int
+    ) -> tuple[dict[Columns, Floats], Facts]:
+        """The law that the public table gives, as far as there is one, and which table it was."""
+        if self.prior is None:
+            return {}, {}
+        public = like(outlines(domains), self.prior)
+        places = [place for place, domain in enumerate(domains) if domain.like.name in public]
+        if len(places) < 2 or not len(public):
+            raise DataError(
+                "private-marginals: prior must be a table with records and at least two columns of the step."
+            )
+        try:
+            codes = np.column_stack([domains[place].codes(public[domains[place].like.name]) for place in places])
+        except DataError as error:
+            raise DataError(f"private-marginals: in the table that prior names, {error}") from None
+        theta = prior_of(codes, places, shape, possible, (pairs, self.most_cells // 2))
+        return theta, {"categories of the prior (SHA-256)": OfPlan(sha256(codes.tobytes()).hexdigest())}
+
+    def drawn(self, records: Records, fitted: FittedMarginals, facts: Facts, stream: SecretStream) -> StepResult:
+        """As many new records as the law was fitted to, by the noisy counts.
+
+        They are numbered after those of the table, so that none stands in the place of anybody's.
+        """
+        new = fitted.records(fitted.total, stream)
+        first = int(records.rows.max(initial=-1)) + 1
+        variables = tuple(new[name] for name in records.names() if name in new)
+        made = Records(variables=variables, rows=np.arange(first, first + fitted.total))
+        return StepResult(records=made, facts=facts)
 
     def mechanism(self, codes: Longs, shape: tuple[int, ...], stream: SecretStream) -> Mechanism:
         """All that is learnt of a table: `codes`, shape (n, d)."""
@@ -144,32 +191,26 @@ class PrivateMarginals(Mask):
         kept = (places_in_units(persons, shuffled(len(records), stream)) < self.records_per_person) & (persons >= 0)
         return np.flatnonzero(kept)
 
-    def _possible(self, columns: Sequence[str], domains: Sequence[Domain]) -> dict[Columns, Bools]:
+    def _possible(self, domains: Sequence[Domain]) -> dict[Columns, Bools]:
         """By columns, false for the combinations of their categories in which every value breaks a rule."""
         corners = [domain.corners() for domain in domains]
-        longest = max(len(codes) for _, codes in corners)
-        table = Records.of(variable.take(np.arange(longest) % len(codes)) for variable, codes in corners)
+        table = outlines(domains)
         possible: dict[Columns, Bools] = {}
         for rule in Constraints.parse(self.rules, table).rules:
-            places = tuple(place for place, name in enumerate(columns) if name in rule.columns)
-            lengths = [len(corners[place][1]) for place in places]
-            if prod(lengths) > MOST_OF_A_RULE:
+            places = places_of(rule, domains)
+            if (joined := prod(len(corners[place][1]) for place in places)) > MOST_COMBINATIONS:
                 raise ParameterError(
-                    f"private-marginals: the rule {rule.text} joins {prod(lengths):,} combinations of values; a rule "
-                    f"may join {MOST_OF_A_RULE:,}. Write it of fewer columns, or of columns with fewer categories."
+                    f"private-marginals: the rule {rule.text} joins {joined:,} combinations of values; a rule "
+                    f"may join {MOST_COMBINATIONS:,}. Write it of fewer columns, or of columns with fewer categories."
                 )
-            at = np.indices(lengths).reshape(len(places), -1)
-            every = Records.of(corners[place][0].take(rows) for place, rows in zip(places, at))
-            (broken,) = Constraints.parse([rule.text], table.select(every.names())).violations(every).values()
-            free = np.zeros([domains[place].size for place in places], dtype=bool)
-            free[tuple(corners[place][1][rows[~broken]] for place, rows in zip(places, at))] = True
+            named = table.select(domains[place].like.name for place in places)
+            alone = Constraints.parse([rule.text], named)
+            sizes = [domains[place].size for place in places]
+            free = combinations([corners[place] for place in places], sizes, partial(_kept_by, alone))
             possible[places] = possible.get(places, np.ones(free.shape, dtype=bool)) & free
         return possible
 
-    def _new(self, records: Records, made: Sequence[Variable], total: int) -> Records:
-        """Records of the new columns, numbered after the table's, so that none stands in the place of anybody's."""
-        new = {variable.name: variable for variable in made}
-        first = int(records.rows.max(initial=-1)) + 1
-        return Records(
-            variables=tuple(new[name] for name in records.names() if name in new), rows=np.arange(first, first + total)
-        )
+
+def _kept_by(rule: Constraints, records: Records) -> Bools:
+    (broken,) = rule.violations(records).values()
+    return ~broken

@@ -9,7 +9,7 @@ from shoal.kernels import linear, tall
 from shoal.kernels.draws import standard_normal
 from shoal.kernels.elementary import normal_quantile, sine
 from shoal.mask.base import Mask
-from shoal.table.equal_rows import patterns
+from shoal.table.equal_rows import mean_ranks, patterns
 from shoal.table.prelude import Bools, Floats, Generator, Progress, Records, StepResult, Variable
 from shoal.vocabulary.prelude import Columns, DataError, ParameterError, method
 
@@ -109,9 +109,7 @@ def _mid_ranks(x: Floats) -> Floats:
     """Ranks from 0 of known cells, equal values sharing the middle of their block; NaN for a missing cell."""
     ranks = np.full(x.shape, np.nan)
     for j, present in enumerate(~np.isnan(x.T)):
-        cells = x[present, j]
-        ordered = np.sort(cells)
-        ranks[present, j] = (np.searchsorted(ordered, cells, "left") + np.searchsorted(ordered, cells, "right") - 1) / 2
+        ranks[present, j] = mean_ranks(x[present, j]) - 1
     return ranks
 
 

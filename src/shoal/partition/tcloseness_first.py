@@ -7,6 +7,7 @@ import numpy as np
 from shoal.kernels.requirement import repair_tcloseness, tcloseness_first
 from shoal.partition._requirement.closeness import TClose
 from shoal.partition._requirement.requirement import GroupRequirement, near_lists
+from shoal.table.equal_rows import mean_ranks
 from shoal.table.packed import Packed
 from shoal.table.prelude import Generator, Ints, Progress, Records
 from shoal.vocabulary.prelude import Count, Facts, method
@@ -73,15 +74,13 @@ def strata_of(ranks: Ints, count: int) -> Ints:
 
     `ranks`: shape (columns, n). Equal ranks go by row.
     """
-    from scipy.stats import rankdata
-
     n = ranks.shape[1]
     base, extra = divmod(n, count)
     sizes = np.full(count, base)
     sizes[(count - 1) // 2] += extra - extra // 2 if count % 2 == 0 else extra
     if count % 2 == 0:
         sizes[count // 2] += extra // 2
-    rank = ranks[0] if len(ranks) == 1 else np.sum([rankdata(row) for row in ranks], axis=0)
+    rank = ranks[0] if len(ranks) == 1 else np.sum([mean_ranks(row) for row in ranks], axis=0)
     strata = np.empty(n, dtype=np.int32)
     strata[np.argsort(rank, kind="stable")] = np.repeat(np.arange(count), sizes)
     return strata

@@ -176,10 +176,11 @@ class PartitionStep(Step):
     ) -> StepResult:
         """Form groups by `by` and replace the columns inside them."""
         by = self.by or tuple(columns)
-        units = self._units(records, by, rng)
+        before = deepcopy(rng)
         part = self.method.partition(
             records, columns=by, seed=rng, small_strata=self.small_strata, unit=self.unit, progress=progress
         )
+        units = self._units(records, by, before)
         change: StepResult = self.replace.apply(records, columns, part, rng, progress)
         facts: dict[str, Fact] = {
             **settings_of(self.method),
@@ -213,16 +214,14 @@ class PartitionStep(Step):
     def _units(self, records: Records, by: Sequence[str], rng: np.random.Generator) -> dict[str, Fact]:
         """The unit of groups, as a fact; if it is the default, also the loss that groups of records would have.
 
-        That loss is computed with a copy of the generator, as it would be with `unit: record`.
+        That loss is computed with the generator as it would be with `unit: record`.
         """
         unit = default_unit(records.names)
         if unit == "record" and self.unit in (None, "record"):
             return {}
         if self.unit is not None:
             return {"unit": OfPlan(self.unit)}
-        of_records = self.method.partition(
-            records, columns=by, seed=deepcopy(rng), small_strata=self.small_strata, unit="record"
-        )
+        of_records = self.method.partition(records, columns=by, seed=rng, small_strata=self.small_strata, unit="record")
         return {"unit": OfPlan(f"{unit}, by default"), LOSS_OF_RECORDS: Figure(value=_loss(of_records, records, by))}
 
     def as_mapping(self) -> Spec:

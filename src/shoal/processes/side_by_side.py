@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.context import BaseContext, SpawnContext, SpawnProcess
+from multiprocessing.process import BaseProcess
 from threading import Lock, Thread
 from types import ModuleType
 from typing import Any, TypeVar
@@ -29,8 +30,8 @@ MAIN = "__main__"
 _starting = Lock()
 
 
-class Alone(SpawnProcess):
-    """A process that does not import the program that starts it, as spawned ones do."""
+class _Alone(BaseProcess):
+    """A process that does not import the program that starts it, as others do."""
 
     def start(self) -> None:
         with _starting:
@@ -42,10 +43,41 @@ class Alone(SpawnProcess):
                 sys.modules[MAIN] = program
 
 
+class Alone(_Alone, SpawnProcess):
+    """A new process."""
+
+
 class AloneContext(SpawnContext):
     """Pipes, locks and processes of `Alone`."""
 
     Process = Alone
+
+
+if sys.platform == "linux":  # the only system that copies processes safely
+    from multiprocessing import forkserver
+    from multiprocessing.context import ForkServerContext, ForkServerProcess
+
+    class Copied(_Alone, ForkServerProcess):
+        """A copy of a process that was started to be copied."""
+
+    class CopiedContext(ForkServerContext):
+        """Pipes, locks and processes of `Copied`."""
+
+        Process = Copied
+
+
+def prepared(module: str) -> BaseContext:
+    """Processes that have a module imported when they start: copies, on Linux, of one that imports it from now on.
+
+    Elsewhere they are new ones, which import it themselves.
+    """
+    if sys.platform != "linux":
+        return AloneContext()
+    context = CopiedContext()
+    context.set_forkserver_preload([module])
+    with _deaf_to_interrupts():
+        forkserver.ensure_running()
+    return context
 
 
 def as_finished(

@@ -100,7 +100,7 @@ def combine(
     >>> combine([10.2, 9.8, 10.1, 9.9, 10.0], [0.04, 0.04, 0.05, 0.03, 0.04])
     10 (95 % from 9.58267 to 10.4173; 5 copies)
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     q, v, m = _checked(estimates, variances, confidence)
     estimate, within, between = q.mean(axis=0), v.mean(axis=0), q.var(axis=0, ddof=1)
@@ -118,7 +118,7 @@ def combine(
         freedom = np.where(negative, np.inf, (m - 1) * (1 - np.where(negative, 0.0, ratio)) ** 2)
     else:
         raise ParameterError(f"synthesis must be 'partial' or 'full'; got {synthesis!r}.")
-    half = student.ppf(0.5 + confidence / 2, freedom) * np.sqrt(variance)
+    half = stdtrit(freedom, 0.5 + confidence / 2) * np.sqrt(variance)
     return Combined(
         estimate=estimate,
         variance=variance,

@@ -12,7 +12,7 @@ from shoal.replace._persons.drawing import Drawing
 from shoal.replace._persons.fitted import Modelling, fitted
 from shoal.replace._regressions.persons import RegressionModel
 from shoal.replace._trees.columns import Part
-from shoal.replace._trees.sequence import Model, Rules
+from shoal.replace._trees.sequence import Model, Rules, features_of
 from shoal.replace._trees.synthesiser import DONORS, TreeSynthesiser
 from shoal.replace.sequential_regression import SequentialRegression
 from shoal.table.links import Links, root_of
@@ -73,7 +73,7 @@ def _modelling(method: Method, rng: Generator) -> Modelling:
 
 
 def _trees(rules: Rules, rng: Generator, part: Part, before: list[Part], at: Longs, persons: Longs) -> Model:
-    return Model.of(part, before, at, rules, rng, persons)
+    return Model.of(part, before, features_of(before, at), at, rules, rng, persons)
 
 
 def _regression(

@@ -50,6 +50,9 @@ OF_MODELS = ("l", "t", "p", "beta")
 
 OF_DATES = re.compile(r"\bdates?\b", re.I)
 
+BUDGET = "moves"
+"""A parameter that says how long a method searches: whether it works is seen without a search."""
+
 PER_TABLE = ("bounds",)
 """Parameters that say what the table may not be asked for: bounds that come from it give its ends away."""
 
@@ -112,7 +115,7 @@ class Trial:
             for columns in self._columns(entry):
                 spec = {entry.kind: entry.name, **parameters, **({"columns": list(columns)} if columns else {})}
                 try:
-                    self._try(spec)
+                    self._try({BUDGET: 0, **spec} if BUDGET in entry.parameters else spec)
                 except ShoalError as error:
                     reason = reason if columns else str(error)
                 else:

@@ -14,11 +14,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from shoal.processes.side_by_side import AloneContext
+from shoal.processes.side_by_side import prepared
 from shoal.vocabulary.errors import InputError, ShoalError
 
 Report = Callable[[str, float], None]
@@ -32,6 +34,11 @@ class WorkerGone(ShoalError):  # noqa: N818 - it says what happened, like `Refus
     """The process ended before it answered: it was cancelled, killed, or ran out of memory."""
 
 
+def processes() -> BaseContext:
+    """How the studio's processes are started; what they need begins to be imported when this is first asked."""
+    return prepared("shoal.studio.imported")
+
+
 class Worker:
     """One process that answers one question at a time.
 
@@ -43,14 +50,14 @@ class Worker:
     """
 
     def __init__(self, holder: type[Any]) -> None:
-        self._context = AloneContext()
+        self._context: Any = processes()
         self._holder = holder
         self._lock = Lock()
         self._start()
 
     def _start(self) -> None:
         self._pipe, other = self._context.Pipe()
-        self._process = self._context.Process(target=serve, args=(other, self._holder), daemon=True)
+        self._process: BaseProcess = self._context.Process(target=serve, args=(other, self._holder), daemon=True)
         self._process.start()
         other.close()
 

@@ -22,6 +22,7 @@ class Working(Reviewing):
         self.runner = Worker(Runner)
         self.task: asyncio.Task[None] | None = None
         self.handing_over: asyncio.Task[None] | None = None
+        self._carrying = asyncio.Lock()
         self.previews = 0
 
     def stop(self) -> None:
@@ -40,8 +41,9 @@ class Working(Reviewing):
         try:
             await work
         except WorkerGone as error:
-            self.session = self.session.ended("error", str(error))
             await self._revive()
+            if self.session.job is not None:
+                self.session = self.session.ended("error", str(error))
         except ShoalError as error:
             self.session = self.session.ended("error", str(error))
         except Exception as error:  # noqa: BLE001 - its message could show cells, and work must be seen to end
@@ -79,11 +81,12 @@ class Working(Reviewing):
         return report
 
     async def _hand_over(self) -> None:
-        """Send the table to the process that carries plans out."""
-        if not self.runner.alive:
-            self.runner.restart()
-        await self.keeper.ask("pack_table")
-        await carry(self.keeper, self.runner, "take")
+        """Send the table to the process that carries plans out; one that is on its way there arrives first."""
+        async with self._carrying:
+            if not self.runner.alive:
+                self.runner.restart()
+            await self.keeper.ask("pack_table")
+            await carry(self.keeper, self.runner, "take")
 
     async def _ready(self) -> None:
         """Wait until the process that carries plans out has the table and is idle."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.judges.prelude import Finding, Floats, Generator, TablePair, Variable, comparable
 from shoal.judges.table_pair import ROUNDING
+from shoal.table.equal_rows import mean_ranks
 from shoal.utility.base import OfColumns
 from shoal.utility.correlation_change import correlations
 from shoal.vocabulary.prelude import NoFigure, in_digits, method, of_original
@@ -100,10 +101,8 @@ def pearson(a: Variable, b: Variable) -> float | None:
 
 def spearman(a: Variable, b: Variable) -> float | None:
     """Pearson's r of the ranks, ties sharing theirs."""
-    from scipy.stats import rankdata
-
     x, y = _known(a, b)
-    return _correlation(rankdata(x), rankdata(y))
+    return _correlation(mean_ranks(x), mean_ranks(y))
 
 
 def _correlation(x: NDArray[Any], y: NDArray[Any]) -> float | None:
@@ -128,12 +127,10 @@ def cramers_v(a: Variable, b: Variable) -> float | None:
 
 def eta(group: Variable, value: Variable) -> float | None:
     """Correlation ratio: root of the share of the variance that lies between groups."""
-    from scipy.stats import rankdata
-
     x, y = _known(group, value)
     if len(x) < 2 or np.ptp(y) == 0 or np.ptp(x) == 0:
         return None
-    numbers: Floats = rankdata(y) if value.level == "ordinal" else y - np.median(y)
+    numbers: Floats = mean_ranks(y) if value.level == "ordinal" else y - np.median(y)
     _, ids = np.unique(x, return_inverse=True)
     sizes = np.bincount(ids)
     numbers = numbers / np.abs(numbers).max()

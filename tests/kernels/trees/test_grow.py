@@ -103,3 +103,24 @@ def test_features_at_random_repeat_with_the_seed() -> None:
     y = rng.normal(size=200)
     once, again, other = (grow(features, y, min_leaf=5, looked_at=2, seed=s).leaf_of.tolist() for s in (1, 1, 2))
     assert once == again != other
+
+
+def test_repeated_cases_stay_in_order() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 5, (3, 40)).astype(np.float64)
+    x[0, 7] = np.nan
+    rows = np.sort(rng.integers(0, 40, 60))
+    taken, anew = Features.of(list(x), [0, 5, 0]).take(rows), Features.of(list(x[:, rows]), [0, 5, 0])
+    assert np.array_equal(taken.orders, anew.orders)
+    assert np.array_equal(taken.x, anew.x, equal_nan=True)
+
+
+def test_nodes_of_a_large_table_are_grown_on_copies() -> None:
+    rng = np.random.default_rng(0)
+    x = np.array([rng.random(17_000), rng.integers(0, 3, 17_000)])  # more than two nodes that are copied
+    y = (x[0] * 16 // 1) * (x[1] + 1)
+    tree = grow(Features.of(list(x), [0, 3]), y, min_leaf=1)
+    assert np.array_equal(tree.leaves(x), tree.leaf_of)
+    sizes = np.bincount(tree.leaf_of)
+    mean = np.bincount(tree.leaf_of, weights=y) / sizes
+    assert np.allclose(mean[tree.leaf_of], y)

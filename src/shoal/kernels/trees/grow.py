@@ -36,9 +36,25 @@ class Features:
                 orders[j] = np.argsort(x[j], kind="stable")
         return cls(x=x, levels=ints(levels), orders=orders)
 
+    def beside(self, column: Floats, levels: int) -> "Features":
+        """The features, and one column more."""
+        own = Features.of([column], [levels])
+        return Features(
+            x=np.vstack([self.x, own.x]),
+            levels=np.append(self.levels, own.levels),
+            orders=np.vstack([self.orders, own.orders]),
+        )
+
     def take(self, rows: Longs) -> "Features":
-        """Some of the cases, possibly repeated."""
-        return Features.of(list(self.x[:, rows]), self.levels.tolist())
+        """Some of the cases in ascending order, possibly repeated; what is sorted stays so."""
+        times = np.bincount(rows, minlength=self.x.shape[1])
+        begins = np.cumsum(times) - times
+        orders = np.zeros((len(self.x), len(rows)), dtype=np.int32)
+        for j in np.flatnonzero(self.levels == 0):
+            repeated = times[self.orders[j]]
+            shift = begins[self.orders[j]] - (np.cumsum(repeated) - repeated)
+            orders[j] = np.repeat(shift, repeated) + np.arange(len(rows))
+        return Features(x=np.take(self.x, rows, axis=1), levels=self.levels, orders=orders)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,6 +13,12 @@ from shoal.vocabulary.errors import DataError, ParameterError, plural
 
 Cell = str | int | float | bool | None
 
+Values = tuple[Variable, Longs]
+"""A column of values, and the category of each."""
+
+MOST_VALUES = 1 << 20
+"""Whole numbers of a column that are listed, at most."""
+
 Stated = Mapping[str, tuple[Cell, ...]]
 """By column, its categories, or the ends of the intervals of a number; null where cells may be missing.
 
@@ -138,8 +144,17 @@ class Domain:
             last[:-1] -= ~self._alone[:-1]
         return first, last
 
-    def corners(self) -> tuple[Variable, Longs]:
-        """The column with the first and last value of each category, and the category of each."""
+    def every(self) -> Values | None:
+        """The column with every value that it may have; None for numbers of which there are too many to list."""
+        if not len(self.edges):
+            return self.corners()
+        if not self.whole or self.edges[-1] - self.edges[0] >= MOST_VALUES:
+            return None
+        listed = replace(self.like, values=np.arange(self.edges[0], self.edges[-1] + 1))
+        return listed, self.codes(listed)
+
+    def corners(self) -> Values:
+        """The column with the first and last value of each category."""
         if not len(self.edges):
             codes = np.arange(self.size)
             cells = np.where((codes == self.size - 1) & self.gaps, -1, codes).astype(np.int32)

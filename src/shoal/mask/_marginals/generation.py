@@ -19,11 +19,11 @@ def shuffled(n: int, stream: SecretStream) -> Longs:
     return np.asarray(np.lexsort((stream.integers(2**62, n), stream.integers(2**62, n))))
 
 
-def drawn(law: Law, n: int, stream: SecretStream) -> Longs:
+def drawn(law: Law, n: int, stream: SecretStream, *, independent: bool = False) -> Longs:
     """Shape (n, d); categories of new records, in random order.
 
     Among the records that agree on what a clique already has, a column's categories come as often as the law has them,
-    rounded up or down at random, and are dealt out at random.
+    rounded up or down at random, and are dealt out at random. `independent`: each record is drawn by itself instead.
     """
     out = np.zeros((n, len(law.shape)), dtype=np.int64)
     done: set[int] = set()
@@ -37,23 +37,26 @@ def drawn(law: Law, n: int, stream: SecretStream) -> Longs:
             groups = np.zeros(n, dtype=np.int64)
             if given:
                 groups = np.ravel_multi_index(tuple(out[:, c] for c in given), [law.shape[c] for c in given])
-            out[:, column] = _dealt(table.reshape(-1, law.shape[column]), groups, stream)
+            out[:, column] = _dealt(table.reshape(-1, law.shape[column]), groups, stream, independent)
             done.add(column)
     return out[shuffled(n, stream)]
 
 
-def _dealt(table: Floats, groups: Longs, stream: SecretStream) -> Longs:
+def _dealt(table: Floats, groups: Longs, stream: SecretStream, independent: bool) -> Longs:
     """Shape (n,); a category for each record by the row of `table`, of its probabilities, that its group names.
 
     The records of a group stand at random on a line of its length, a step apart from a random start, which the
-    probabilities divide.
+    probabilities divide; independent ones each anywhere on it.
     """
     order = np.lexsort((shuffled(len(groups), stream), groups))
     numbers, first, sizes = np.unique(groups[order], return_index=True, return_counts=True)
     ends = np.cumsum(table[numbers], axis=1)
     ends = ends / np.where(ends[:, -1:] > 0, ends[:, -1:], 1.0)
-    start = np.repeat(uniform(len(numbers), stream), sizes)
-    place = (np.arange(len(groups)) - np.repeat(first, sizes) + start) / np.repeat(sizes, sizes)
+    if independent:
+        place = uniform(len(groups), stream)
+    else:
+        start = np.repeat(uniform(len(numbers), stream), sizes)
+        place = (np.arange(len(groups)) - np.repeat(first, sizes) + start) / np.repeat(sizes, sizes)
     row = np.repeat(np.arange(len(numbers)), sizes)
     last = table.shape[1] - 1 - np.argmax(table[numbers][:, ::-1] > 0, axis=1)  # nobody falls behind it by rounding
     ahead = np.searchsorted((ends + np.arange(len(numbers))[:, None]).ravel(), place + row, side="right")

@@ -6,13 +6,13 @@ leaves to the root and one back. theta comes of entropic mirror descent on the s
 counts, each over the variance of its noise. No step looks at the table.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from shoal.kernels.elementary import exp
+from shoal.kernels.elementary import exp, log
 from shoal.mask._marginals.junction_tree import Columns, JunctionTree
 from shoal.table.prelude import Bools, Floats, Longs
 from shoal.vocabulary.errors import ParameterError
@@ -56,6 +56,17 @@ class Law:
                 ratio = np.divide(now, sent[place], out=np.zeros_like(now), where=sent[place] > 0)
                 table *= _within(ratio, tree.separators[place], tree.cliques[place])
         return cls(shape=shape, tree=tree, tables=tuple(tables))
+
+    def among(self, possible: Mapping[Columns, Bools]) -> "Law":
+        """The law given that combinations of some columns are possible: it is 0 where a table of them is false."""
+        tree = JunctionTree.of(self.shape, [*self.tree.cliques, *possible])
+        factors = {
+            clique: self._given(place, between)
+            for place, (clique, between) in enumerate(zip(self.tree.cliques, self.tree.separators))
+        }
+        for columns, free in possible.items():
+            factors[columns] = factors.get(columns, np.ones(free.shape)) * free
+        return Law.of(self.shape, tree, factors)
 
     def marginal(self, columns: Columns) -> Floats:
         """Probabilities of the combinations of some columns inside a clique, of the shape of their categories."""
@@ -149,25 +160,28 @@ class Fitting:
         By columns, false for combinations that cannot be.
     total
         Number of records.
+    prior
+        By columns, theta of a law that the search begins with.
     """
 
     shape: tuple[int, ...]
     possible: dict[Columns, Bools]
     total: int
+    prior: dict[Columns, Floats] = field(default_factory=dict)
 
     def fit(
         self, measured: Sequence[Measured], start: dict[Columns, Floats], steps: int
     ) -> tuple[Law, dict[Columns, Floats]]:
         """The law, and its theta, after so many steps of mirror descent from `start` (0 where it has none)."""
         theta = {m.columns: start.get(m.columns, np.zeros(m.counts.shape)) for m in measured}
-        tree = JunctionTree.of(self.shape, [*theta, *self.possible])
-        depth = self._depth(tree, list(theta))
-        law = self._law(tree, theta)
+        tree = JunctionTree.of(self.shape, [*theta, *self.possible, *self.prior])
+        depth = self._depth(tree, [*theta, *self.prior])
+        law = self._law(tree, theta, depth)
         loss, slopes = self._loss(law, measured)
         size = 1.0 / self.total
         for _ in range(steps):
             new = {columns: _no_deeper(theta[columns] - size * slope, depth) for columns, slope in slopes.items()}
-            tried = self._law(tree, new)
+            tried = self._law(tree, new, depth)
             after, further = self._loss(tried, measured)
             if after <= loss:
                 law, theta, loss, slopes = tried, new, after, further
@@ -176,13 +190,27 @@ class Fitting:
                 size /= 3
         return law, theta
 
+    def raked(self, targets: dict[Columns, Floats], sweeps: int) -> dict[Columns, Floats]:
+        """Theta of the law with these shares of combinations, all above 0, by iterative proportional fitting."""
+        theta = {columns: np.zeros(shares.shape) for columns, shares in targets.items()}
+        tree = JunctionTree.of(self.shape, [*theta, *self.possible])
+        depth = self._depth(tree, list(theta))
+        for columns in [*theta] * sweeps:
+            now = self._law(tree, theta, depth).marginal(columns)
+            ratio = np.divide(targets[columns], now, out=np.ones_like(now), where=now > 0)
+            theta[columns] = _no_deeper(theta[columns] + log(ratio), depth)
+        return theta
+
     def _depth(self, tree: JunctionTree, sets: Sequence[Columns]) -> float:
         """How far theta may fall below its largest: no product of a clique's factors is too small for a double."""
         places = [tree.holding(columns, self.shape) for columns in sets]
         return min(DEEPEST, SMALLEST_POWER / max(places.count(place) for place in places))
 
-    def _law(self, tree: JunctionTree, theta: dict[Columns, Floats]) -> Law:
+    def _law(self, tree: JunctionTree, theta: dict[Columns, Floats], depth: float) -> Law:
         factors = {columns: exp(table) for columns, table in theta.items()}
+        for columns, table in self.prior.items():
+            beside = theta.get(columns)
+            factors[columns] = exp(_no_deeper(table if beside is None else table + beside, depth))
         for columns, possible in self.possible.items():
             factors[columns] = np.where(possible, factors.get(columns, 1.0), 0.0)
         return Law.of(self.shape, tree, factors)

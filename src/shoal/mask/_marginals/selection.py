@@ -126,6 +126,8 @@ class Search:
         By columns, false for combinations that cannot be.
     sensitivity
         Records that a person may have.
+    prior
+        By columns, theta of a law that a public table gives.
     """
 
     shape: tuple[int, ...]
@@ -135,13 +137,20 @@ class Search:
     most_cells: int
     possible: dict[Columns, Bools]
     sensitivity: int
+    prior: dict[Columns, Floats] = field(default_factory=dict)
 
     def fitted(self, mechanism: Mechanism, progress: Progress) -> tuple[Law, int, list[Columns]]:
         """The law, the number of records as measured, and the pairs that were chosen."""
         self._check_size()
         measured = [mechanism.measure((column,), rho) for column, rho in enumerate(self._rho_of_singles)]
         total = _total(measured)
-        fitting = Fitting(shape=self.shape, possible=self.possible, total=total)
+        fitting = Fitting(shape=self.shape, possible=self.possible, total=total, prior=self.prior)
+        if self.prior:
+            before, _ = fitting.fit([], {}, 0)
+            public = {column for columns in self.prior for column in columns}
+            measured = [
+                shrunken(m, total * before.marginal(m.columns)) if set(m.columns) <= public else m for m in measured
+            ]
         law, theta = fitting.fit(measured, {}, STEPS)
         chosen: list[Columns] = []
         left = self.rho * (1 - OF_SINGLES - OF_CHOICES)
@@ -204,7 +213,7 @@ class Search:
 
     def _cells(self, pairs: Sequence[Columns]) -> int:
         """The cells of a model in which some pairs, and the columns of each rule, are together."""
-        cliques = maximal(elimination(self.shape, [*self.possible, *pairs]))
+        cliques = maximal(elimination(self.shape, [*self.possible, *self.prior, *pairs]))
         return sum(cells(self.shape, clique) for clique in cliques)
 
 

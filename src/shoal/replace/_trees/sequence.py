@@ -37,15 +37,22 @@ class Model:
 
     @classmethod
     def of(
-        cls, part: Part, before: list[Part], at: Longs, rules: Rules, rng: Generator, units: Longs | None = None
+        cls,
+        part: Part,
+        before: list[Part],
+        features: Features | None,
+        at: Longs,
+        rules: Rules,
+        rng: Generator,
+        units: Longs | None = None,
     ) -> "Model":
         """The model of a part given those before it, fitted to the records `at`.
 
-        `units`: shape (n,) of all records, whose each is; a leaf then holds as many units as it must hold records.
+        `features`: `features_of` those before it; `units`: shape (n,) of all records, whose each is; a leaf then holds
+        as many units as it must hold records.
         """
         own = part.values[at]
         present = np.flatnonzero(~np.isnan(own))
-        features = Features.of([p.values[at] for p in before], [p.levels for p in before]) if before else None
         if features is not None and len(present) < len(own):
             features = features.take(present) if len(present) else None
         values = own[present]
@@ -80,6 +87,11 @@ class Model:
         return drawn, 0 if self.exclusions is None else _mend(drawn, rows, x, self, self.exclusions, rng)
 
 
+def features_of(parts: list[Part], at: Longs) -> Features | None:
+    """What trees are grown on: some parts of the records `at`; None without any."""
+    return Features.of([part.values[at] for part in parts], [part.levels for part in parts]) if parts else None
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chain:
     """The models of a group of records, one for each part that is drawn."""
@@ -103,14 +115,15 @@ def synthesised(
 
     `parts`, `given`: what is drawn, in this order, and what is kept and predicts; `units`: as for `Model.of`.
     """
-    before, models, broken = list(given), [], 0
+    before, models, broken, features = list(given), [], 0, features_of(given, at)
     new = [part.values[at] for part in given]
     for part in parts:
         x = np.vstack(new) if new else np.empty((0, len(at)))
-        models.append(Model.of(part, before, at, rules, rng, units))
+        models.append(Model.of(part, before, features, at, rules, rng, units))
         drawn, count = models[-1].drawn(x, rng)
         broken += count
         before.append(part)
+        features = features_of([part], at) if features is None else features.beside(part.values[at], part.levels)
         new.append(drawn)
     return new[len(given) :], broken, Chain(at=at, given=tuple(given), models=tuple(models))
 
