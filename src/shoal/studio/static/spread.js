@@ -2,7 +2,7 @@
 import { html, number, percent, ticks, useId } from './parts.js';
 
 const day = (ms) => new Date(ms).toISOString().slice(0, 10);
-const plain = (v) => (Number.isInteger(v) && Math.abs(v) < 10_000 ? String(v) : number(v)); // 1984 may be a year
+const plain = (v) => (Math.abs(v) < 10_000 ? number(v).replace(',', '') : number(v)); // 1984 may be a year
 export const shownAs = (scale) => (scale === 'temporal' ? day : plain);
 
 // A pattern for what stands for several values; each picture brings its own.
