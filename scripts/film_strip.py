@@ -45,6 +45,12 @@ class Story:
         self.page.wait_for_selector(f"h1:has-text('{screen}')")
         self.page.evaluate("scrollTo(0, 0)")
 
+    def example(self) -> None:
+        """Open the example, without the tour."""
+        self.page.click("text=Use the example")
+        self.page.click("text=Leave the tour")
+        self.page.wait_for_selector(".exposure .big")
+
     def role(self, role: str, *names: str) -> None:
         for name in names:
             self.page.select_option(f"[aria-label='Role of {name}']", role)
@@ -131,8 +137,7 @@ def survey(browser: Any, folder: Path) -> None:
 def frontier(browser: Any, folder: Path) -> None:
     """Several methods and strengths at once, and one of them taken."""
     with story(browser, "frontier", folder=folder) as screen:
-        screen.page.click("text=Use the example")
-        screen.page.wait_for_selector(".exposure .big")
+        screen.example()
         screen.role("other", "admission", "discharge", "payer", "los", "drugs", "procedures", "charge")
         screen.role("confidential", "diagnosis")
         screen.go("Frontier")
@@ -148,8 +153,7 @@ def hospital(browser: Any, folder: Path) -> None:
         page = screen.page
         page.wait_for_selector("text=Open a table")
         screen.picture()
-        page.click("text=Use the example")
-        page.wait_for_selector(".exposure .big")
+        screen.example()
         screen.go("Steps")
         page.click("[aria-label^='Take out MDAV']")
         page.wait_for_selector("text=No step yet")
@@ -227,8 +231,7 @@ def review(browser: Any, folder: Path) -> None:
 def refused(browser: Any, folder: Path) -> None:
     """A plan refused, understood and mended."""
     with story(browser, "refused", folder=folder) as screen:
-        screen.page.click("text=Use the example")
-        screen.page.wait_for_selector(".exposure .big")
+        screen.example()
         screen.go("Steps")
         screen.setting("Requirements", "20")
         screen.page.wait_for_selector(".top >> text=k-anonymity: k")

@@ -14,6 +14,7 @@ from command_line import runner
 from shoal.plan.linked import LinkedPlan
 from shoal.release import publish
 from shoal.release.linked import LinkedRelease
+from shoal.release.review import Review
 from shoal.table.examples import DIAGNOSES, REGIONS
 from shoal.vocabulary.errors import DataError, FileError, InputError, ParameterError, PlanError, Refused
 
@@ -447,10 +448,17 @@ def test_files_that_were_tampered_with_are_refuted(tmp_path: Path) -> None:
 
 def test_two_people_for_a_release_of_several_tables(tmp_path: Path) -> None:
     release = shoal.protect(tables(), plan(suppress_persons=0.2), tmp_path / "out", seed=1)
-    with pytest.raises(ParameterError, match="is reviewed in its directory"):
-        shoal.review(release, "Ann")
-    with pytest.raises(ParameterError, match="is approved in its directory"):
-        shoal.publish(release, tmp_path / "other", approval="review.json")
+    in_memory = shoal.review(release, "Ann")
+    assert (len(in_memory.cells), [t["name"] for t in in_memory.evidence["tables"]]) == (3, list(release.tables))
+    with pytest.raises(InputError, match="has no approval"):
+        shoal.publish(release, tmp_path / "other", approval=in_memory)
+    other = shoal.protect(tables(), plan(suppress_persons=0.2), seed=2)
+    with pytest.raises(InputError, match="Another release was approved"):
+        shoal.publish(other, tmp_path / "other", approval=in_memory.approved("Bob"))
+    assert not (tmp_path / "other").exists()
+    shoal.publish(release, tmp_path / "other", approval=Review.of_text(in_memory.approved("Bob").text))
+    assert json.loads((tmp_path / "other/release/evidence.json").read_text())["approval"]["by"] == "Bob"
+    assert json.loads((tmp_path / "other/private/record.json").read_text())["approval"]["handed over by"] == "Ann"
     reviewed = shoal.review(tmp_path / "out", "Ann").approved("Bob")
     shoal.approve(tmp_path / "out", reviewed)
     assert json.loads((tmp_path / "out/release/evidence.json").read_text())["approval"]["by"] == "Bob"

@@ -7,7 +7,8 @@ import polars as pl
 
 import shoal
 from shoal.plan import Plan
-from shoal.studio.candidates import MANY_KEYS, proposed
+from shoal.plan.linked import LinkedPlan
+from shoal.studio.candidates import MANY_KEYS, proposed, proposed_for_tables
 
 TREE = {"paths": [[f"{area}{i}", area, "*"] for area in "ab" for i in range(3)]}
 COLUMNS = {
@@ -57,3 +58,15 @@ def test_they_are_tried_and_total_loss_is_never_recommended(tmp_path: Path) -> N
     assert all(point.holds and point.utility is not None for point in frontier.points), frontier.points
     best = next(point for point in frontier.points if point.name == frontier.recommended)
     assert best.utility > 0.3
+
+
+def test_linked_tables_get_profiles_of_all_records_or_of_a_few() -> None:
+    columns = {"sex": "quasi-identifier"}
+    tables = {"people": {"key": "id", "columns": columns}, "visits": {"parent": "people", "columns": columns}}
+    k4 = {"privacy": "k-anonymity", "unit": "person", "k": 4}
+    tried = proposed_for_tables(LinkedPlan.of({"tables": tables, "requirements": [k4]}))
+    assert tried["method"]["profiles"] == [{"mask": "profiles", "k": [4, 8]}]
+    few = tried["method"]["few records, then profiles"]
+    assert few == [{"table": "visits", "mask": "truncate-records", "most": 2}, *tried["method"]["profiles"]]
+    secret = {name: {**of, "columns": {"sex": "confidential"}} for name, of in tables.items()}
+    assert proposed_for_tables(LinkedPlan.of({"tables": secret})) == {}

@@ -7,7 +7,7 @@ import pytest
 
 from shoal.studio.holders import Keeper
 from shoal.studio.ledgers import _of_address
-from shoal.studio.linked import counted, facts_and_draft, for_open_tables, relinked
+from shoal.studio.linked import counted, exposed, facts_and_draft, for_open_tables, relinked
 from shoal.studio.plans import put, reading
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import FileError, InputError
@@ -111,3 +111,13 @@ def test_an_address_that_no_file_can_have_is_no_ledger(tmp_path: Path) -> None:
 def test_a_dropped_file_without_a_name_is_no_table() -> None:
     with pytest.raises(FileError, match=r"'\.csv' has no name before its ending"):
         Keeper().put_aside(0, ".csv", {}, first=True)
+
+
+def test_persons_are_counted_by_all_of_their_rows() -> None:
+    two = {name: TABLES[name] for name in ("people", "visits")}
+    plan = reading(facts_and_draft(two, "two", FILES)["text"], Path()).linked
+    assert plan is not None
+    wards = [sorted(VISITS.filter(pl.col("person") == person)["ward"]) for person in PEOPLE["person"]]
+    profiles = list(zip(PEOPLE["sex"], map(tuple, wards)))
+    alone = sum(profiles.count(profile) == 1 for profile in profiles)
+    assert exposed(two, plan) == {"persons": 6, "unique": alone / 6, "guessed": len(set(profiles)) / 6}

@@ -1,11 +1,13 @@
 """Several linked tables in a browser: opened at once, their links drawn and changed, run, looked at and written."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from shoal.release.review import Review
 from studio.pages import IN_A_BROWSER, SCREENS, another, barriers, go, run, settled, visit
 from studio.running import Running
 
@@ -90,3 +92,39 @@ def test_a_linked_plan_is_refused_with_the_verdict(fresh: Running, files: list[P
     result = fresh.ask("result", {"run": 1})[1]
     assert [v["holds"] for v in result["requirements"]][:1] == [False]
     assert "persons" in result["requirements"][0]["sentence"]
+
+
+def test_plans_for_several_tables_are_weighed_and_reviewed_in_the_page(
+    browser: Any, fresh: Running, files: list[Path], tmp_path: Path
+) -> None:
+    """How exposed persons are, plans tried on all tables, one taken, and a second person's approval."""
+    fresh.act("open", path=[str(file) for file in files[:2]])
+    fresh.idle()
+    with visit(browser, fresh, another(fresh)) as page:
+        page.wait_for_selector(".exposure:has-text('of the 12 persons would be unique by all of their rows')")
+        go(page, "Frontier")
+        page.uncheck("label:has-text('few records') >> input")
+        page.click("text=Try these")
+        page.wait_for_selector("svg.frontier .point")
+        assert barriers(page) == []
+        page.click("[aria-label='Take profiles k=5']")
+        page.wait_for_selector(".top [title='take profiles k=5']", state="attached")
+        run(page, 1)
+        go(page, "Export")
+        page.fill("text=Your name >> xpath=following-sibling::input", "Ada")
+        with page.expect_download() as handed:
+            page.click("text=Save the file for review")
+        handed.value.save_as(tmp_path / "review.json")
+        Review.read(tmp_path / "review.json").approved("Bo").write(tmp_path / "review.json")
+        page.set_input_files("text=Take the reviewed file >> input", tmp_path / "review.json")
+        page.wait_for_selector("text=Approved by Bo")
+        page.fill("text=Folder to write >> xpath=following-sibling::input", str(tmp_path / "out"))
+        page.click("text=Write the release")
+        page.wait_for_selector("text=Written and proved again")
+        assert json.loads((tmp_path / "out" / "release" / "evidence.json").read_text())["approval"]["by"] == "Bo"
+        page.click("text=Another table")
+        page.click("text=Close this table")
+        page.set_input_files(".drop input", tmp_path / "review.json")
+        page.wait_for_selector("h2:text-is('The tables') + ul >> text=12 rows of 12 persons")
+        assert barriers(page) == []
+        page.click("text=Leave the review")

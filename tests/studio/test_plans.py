@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.plan.lines import parse_yaml, plain
-from shoal.studio.plans import names_in, put, reading, swapped
+from shoal.studio.plans import names_in, put, put_all, reading, swapped
 from shoal.vocabulary.errors import PlanError
 
 TEXT = """\
@@ -184,3 +184,28 @@ def test_no_form_changes_a_text_nested_too_deep() -> None:
 def test_a_change_without_a_place_is_refused() -> None:
     with pytest.raises(PlanError, match="needs a place"):
         put("columns: {age: other}\n", [], 1)
+
+
+@given(
+    keys=st.lists(st.sampled_from(["role", "level", "missing", "deep"]), min_size=1, max_size=6),
+    names=st.lists(st.sampled_from(["a", "b", "c", "new"]), min_size=1, max_size=6),
+    values=st.lists(st.sampled_from(["other", None, 5, [1, 2], {"x": 1}]), min_size=1, max_size=6),
+)
+def test_several_changes_at_once_are_the_changes_one_by_one(
+    keys: list[str], names: list[str], values: list[Any]
+) -> None:
+    text = (
+        "columns: # of people\n  a: {role: other, level: nominal}  # its name\n"
+        "  b:\n    role: other\n    level: nominal\n"
+        "  c: {role: other}\nsteps:\n  - {partition: mdav, k: 5}\n"
+    )
+    changes: list[Any] = [(["columns", name, key], value) for name, key, value in zip(names, keys, values)]
+    after = text
+    try:
+        for place, value in changes:
+            after = put(after, place, value)
+    except PlanError:
+        with pytest.raises(PlanError):
+            put_all(text, changes)
+    else:
+        assert put_all(text, changes) == after

@@ -83,7 +83,10 @@ def test_candidates_count_by_their_promise_and_measure() -> None:
 
     frontier = {
         "promise": promise_of(read(json.dumps(PLAN))),
-        "axes": {"utility": {"measure": "information-kept"}, "risk": {"title": "Marketer risk"}},
+        "axes": {
+            "utility": {"measure": "information-kept"},
+            "risk": {"title": "Marketer risk", "limits": [0.0, 1.0], "unit": ""},
+        },
         "points": [
             {"name": "groups", "risk": 0.1, "utility": 0.95, "holds": True},
             {"name": "broken", "risk": 0.1, "utility": 0.99, "holds": False},
@@ -92,7 +95,7 @@ def test_candidates_count_by_their_promise_and_measure() -> None:
     }
     session = Session(runs=(ended(1, 0.5),), frontier=frontier)
     answer = standing(session, session.runs[0], None, read)
-    assert [b["name"] for b in answer["better"]] == ["groups"]
+    assert [(b["name"], b["risk"]) for b in answer["better"]] == [("groups", "10 % (Marketer risk)")]
     for changed in ({"promise": "of another plan"}, {"axes": {"utility": {"measure": "il1s"}}}):
         other = replace(session, frontier={**frontier, **changed})
         assert standing(other, session.runs[0], None, read)["better"] == []

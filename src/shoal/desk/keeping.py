@@ -265,13 +265,23 @@ def opened(
     file = Path(ledger) if ledger is not None else (folder / rules.file if rules.file else None)
     if file is not None and after:
         raise ParameterError("A ledger in a file has all earlier releases in it. Leave --after out.")
-    earlier = Ledger(file) if file else _in_private(after)
+    earlier = Ledger(file) if file else ledger_of(after)
     if earlier is not None:
         earlier.check()
     return earlier, new_secret() if earlier is None else earlier.secret, file is None
 
 
-def _in_private(after: Sequence[str | Path]) -> Ledger | None:
+@dataclass(frozen=True, slots=True)
+class _Joined(Ledger):
+    """The ledgers of several releases as one, in a folder of its own; in another process it is joined again."""
+
+    folders: tuple[str, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ledger_of, (self.folders,)
+
+
+def ledger_of(after: Sequence[str | Path]) -> Ledger | None:
     """The ledger in the private folder of a release; of several releases, a new one of all that theirs have."""
     ledgers = [Ledger(Path(folder) / IN_PRIVATE) for folder in after]
     if lacking := [folder for folder, own in zip(after, ledgers) if not own.path.exists()]:
@@ -279,7 +289,7 @@ def _in_private(after: Sequence[str | Path]) -> Ledger | None:
     if len(ledgers) < 2:
         return ledgers[0] if ledgers else None
     folder = mkdtemp(prefix="shoal-")
-    joined = Ledger(Path(folder) / IN_PRIVATE.name)
+    joined = _Joined(path=Path(folder) / IN_PRIVATE.name, folders=tuple(map(str, after)))
     finalize(joined, rmtree, folder, ignore_errors=True)
     ledgers[0].copy_to(joined.path)
     for other in ledgers[1:]:

@@ -33,6 +33,7 @@ from shoal.release.publish import (
     write_record,
 )
 from shoal.release.refusal import require
+from shoal.release.review import Review, approval_of, contents, published
 from shoal.release.value import Account, Pending, Release, WholeRelease
 from shoal.report.became import counts_kept
 from shoal.report.evidence import EvidenceFile, TableOfSeveral
@@ -196,6 +197,7 @@ def publish_linked(
     labels: Any = None,
     frontier: Mapping[str, Any] | None = None,
     unproved: bool = False,
+    approval: Review | str | Path | None = None,
 ) -> Path:
     """Write the two folders of a release of several tables; as `shoal.publish` for one.
 
@@ -207,6 +209,7 @@ def publish_linked(
         The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
     """
     check_proved(release, unproved=unproved)
+    approved = None if approval is None else approval_of(release, approval)
     with into_place(directory, overwrite=overwrite) as temporary:
         public, private = temporary / "release", temporary / "private"
         files: dict[str, str] = {}
@@ -226,12 +229,30 @@ def publish_linked(
             files |= read_evidence(public / name / "evidence.json")["sha256"]
         for copy, tables_of_copy in zip(release.copies, read, strict=True):
             _prove_files(copy, tables_of_copy)
-        write_evidence({**public_evidence(release, files=files), "tables": shown[public]}, public)
+        content: EvidenceFile = {**public_evidence(release, files=files), "tables": shown[public]}
+        if approved is not None:
+            content["approval"] = published(approved)
+        write_evidence(content, public)
         write_evidence({**private_evidence(release, frontier=frontier), "tables": shown[private]}, private)
         if release.pending is not None:
             release.pending.record(temporary, release.account)
-        write_record(release.record, temporary)
+        write_record(release.record if approved is None else {**release.record, "approval": approved}, temporary)
     return Path(directory)
+
+
+@contents.register
+def _(release: LinkedRelease) -> tuple[tuple[str, ...], EvidenceFile, EvidenceFile]:
+    cells = tuple(of.fingerprint for copy in release.copies for of in copy.tables.values())
+    each = [(public_evidence(of, files={}), private_evidence(of)) for of in release.tables.values()]
+    public, private = (
+        [table_of_several(release, name, content) for name, content in zip(release.tables, of_tables, strict=True)]
+        for of_tables in zip(*each)
+    )
+    return (
+        cells,
+        {**public_evidence(release, files={}), "tables": public},
+        {**private_evidence(release), "tables": private},
+    )
 
 
 def _files(name: str, release: LinkedRelease, public: Path) -> list[str]:

@@ -47,7 +47,7 @@ from shoal.table.files.value_labels import WITH_LABELS, Coding, code_text, codin
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 from shoal.table.schema import UNITS
-from shoal.vocabulary.errors import DataError, FileError, ParameterError, Refused, plural, quoted
+from shoal.vocabulary.errors import DataError, FileError, Refused, plural, quoted
 
 if TYPE_CHECKING:
     from shoal.plan.linked import LinkedPlan
@@ -101,11 +101,9 @@ def publish(
         If the directory cannot be written, or holds anything that is not part of a release.
     """
     if not isinstance(release, (LargeRelease, WholeRelease)):
-        if approval is not None:
-            raise ParameterError(
-                "A release of several tables is approved in its directory. Write it, then use shoal.approve."
-            )
-        return release.write(directory, overwrite=overwrite, labels=labels, unproved=unproved)
+        return release.publisher(
+            release, directory, overwrite=overwrite, labels=labels, unproved=unproved, approval=approval
+        )
     check_proved(release, unproved=unproved)
     with into_place(directory, overwrite=overwrite) as temporary:
         if isinstance(release, LargeRelease):  # it is written, and proved on its files

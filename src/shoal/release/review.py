@@ -16,15 +16,16 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import singledispatch
 from pathlib import Path
-from typing import Annotated, Literal, NotRequired, Self, cast
+from typing import Annotated, Any, Literal, NotRequired, Self, cast
 from unicodedata import normalize
 
 from annotated_types import MaxLen
 from pydantic import TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
-from shoal.release import LargeRelease, Release, WholeRelease
+from shoal.release import LargeRelease, Release
 from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
 from shoal.report.evidence import LONGEST_NAME, Approval, ClassesBefore, Estimate, EvidenceFile, MeasureKind
 from shoal.report.forms import CLOSED, Bound, Limits
@@ -33,7 +34,7 @@ from shoal.table.files.atomic import atomic_directory, atomic_file
 from shoal.table.files.checksums import sha256_of
 from shoal.table.files.json_text import LARGEST_RECORD, as_json, read_record, write_json
 from shoal.table.text_files import read_text
-from shoal.vocabulary.errors import FileError, InputError, ParameterError
+from shoal.vocabulary.errors import FileError, InputError
 from shoal.vocabulary.facts import Better
 
 LONGEST_COMMENT, MOST_COMMENTS = 10_000, 1000
@@ -254,12 +255,9 @@ def review(release: Release | str | Path, by: str, *, private: bool = True) -> R
         If there is no release in the directory, or its files are not those that its evidence names.
     """
     name = _name(by)
-    if isinstance(release, WholeRelease):
-        cells = tuple(copy.fingerprint for copy in release.copies)
-        content = private_evidence(release) if private else None
-        return Review(by=name, cells=cells, evidence=public_evidence(release, files={}), private=_figures(content))
     if isinstance(release, Release) and not isinstance(release, LargeRelease):
-        raise ParameterError("A release of several tables is reviewed in its directory. Write it, and name that.")
+        cells, evidence, figures = contents(release)
+        return Review(by=name, cells=cells, evidence=evidence, private=_figures(figures if private else None))
     folder = Path(release.directory if isinstance(release, LargeRelease) else release)
     evidence = read_evidence(folder / "release" / "evidence.json")
     if "approval" in evidence:
@@ -267,6 +265,16 @@ def review(release: Release | str | Path, by: str, *, private: bool = True) -> R
     _check_files(folder / "release", evidence["sha256"])
     content = read_evidence(folder / "private" / "evidence.json") if private else None
     return Review(by=name, cells=(), evidence=evidence, private=_figures(content))
+
+
+@singledispatch
+def contents(release: Any) -> tuple[tuple[str, ...], EvidenceFile, EvidenceFile]:
+    """Of a release in memory the SHA-256 of its cells, table by table, its public and its private evidence.
+
+    A release of several tables has a form of its own, in `shoal.release.linked`.
+    """
+    cells = tuple(copy.fingerprint for copy in release.copies)
+    return cells, public_evidence(release, files={}), private_evidence(release)
 
 
 def approval_of(release: Release | str | Path, approval: Review | str | Path) -> Approved:

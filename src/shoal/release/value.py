@@ -170,9 +170,10 @@ class Publisher(Protocol):
         directory: str | Path,
         *,
         overwrite: bool = False,
-        labels: Table | None = None,
+        labels: Any = None,
         frontier: Mapping[str, Any] | None = None,
         unproved: bool = False,
+        approval: Any = None,
     ) -> Path: ...
 
 

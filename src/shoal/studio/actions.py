@@ -17,7 +17,7 @@ from shoal.studio.arguments import Answer, checked
 from shoal.studio.ledgers import Ledgers
 from shoal.studio.linked import relinked
 from shoal.studio.parcels import PAUSE, carry
-from shoal.studio.plans import names_in, put, swapped
+from shoal.studio.plans import names_in, put, put_all, swapped
 from shoal.studio.saved import took_tour
 from shoal.studio.session import of_text
 from shoal.studio.state import state_of
@@ -72,23 +72,21 @@ class Studio(Ledgers):
 
     async def do_put(self, changes: list[Change], note: str) -> None:
         """Set values at places of the plan."""
-        text = self.session.history.text
+        values = []
         for change in changes:
             value = change.get("value")
             if (written := change.get("yaml")) is not None:
                 value = plain(parse_yaml(written, "the field")) if written.strip() else None
-            text = put(text, change["place"], value)
-        self.session = self.session.edited(text, note)
+            values.append((change["place"], value))
+        self.session = self.session.edited(put_all(self.session.history.text, values), note)
 
     async def do_swap(self, place: list[str | int], first: int, second: int, note: str) -> None:
         self.session = self.session.edited(swapped(self.session.history.text, place, first, second), note)
 
     async def do_link(self, table: str, own: dict[str, str | None], note: str) -> None:
         """Give one of several tables another key, parent and link."""
-        text = self.session.history.text
-        for place, value in relinked(self.plan.tree, self.session.facts, table, own):
-            text = put(text, place, value)
-        self.session = self.session.edited(text, note)
+        changes = relinked(self.plan.tree, self.session.facts, table, own)
+        self.session = self.session.edited(put_all(self.session.history.text, changes), note)
 
     async def do_edit_hierarchy(self, column: str, edit: Mapping[str, Any], note: str, of: str = "") -> None:
         """Change a cell of a column's hierarchy, which is then written out in the plan."""

@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from shoal.studio.actions import GivenUp, OldEdition, Studio
 from shoal.studio.analyses import Analysis
 from shoal.studio.arguments import Answer, checked
-from shoal.studio.candidates import proposed
+from shoal.studio.candidates import proposed, proposed_for_tables
 from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
 from shoal.studio.guard import Keys
@@ -34,7 +34,7 @@ from shoal.studio.script import script
 from shoal.studio.session import as_text
 from shoal.studio.standing import Standings
 from shoal.studio.worker import WorkerGone, place_of_error
-from shoal.vocabulary.errors import ShoalError
+from shoal.vocabulary.errors import InputError, ShoalError
 
 HERE = Path(__file__).parent
 LOG = logging.getLogger("shoal.studio")
@@ -248,7 +248,16 @@ class Questions:
         """A section `explore` that suits the columns; empty without a plan."""
         plan, facts = self.studio.plan.plan, self.studio.session.facts
         levels = {column["name"]: column["level"] for column in facts.get("columns", [])}
+        if (linked := self.studio.plan.linked) is not None:
+            return proposed_for_tables(linked)
         return {} if plan is None else proposed(plan, levels)
+
+    async def persons(self) -> Any:
+        """How exposed persons are by all their rows; that this cannot be counted now is an answer."""
+        try:
+            return await self.studio.trial("persons")
+        except InputError as reason:
+            return {"refused": str(reason)}
 
     async def forecast(self, spec: Answer) -> Any:
         return await self.studio.trial("forecast", spec=spec)
@@ -351,6 +360,7 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "beginnings": questions.beginnings,
         "candidates": questions.candidates,
         "forecast": questions.forecast,
+        "persons": questions.persons,
         "read-hierarchies": questions.read_hierarchies,
         "build-hierarchy": questions.build_hierarchy,
         "result": questions.result,

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shoal.plan import Plan
-from shoal.studio.beginnings import k_of
+from shoal.plan.linked import LinkedPlan
+from shoal.studio.beginnings import K, k_of
 
 MANY_KEYS = 12
 """With more quasi-identifiers nearly every cell would be blanked."""
@@ -49,3 +50,21 @@ def _candidates(plan: Plan, levels: Mapping[str, str], ks: list[int]) -> Iterato
         climbed = {"mask": "generalise", "columns": trees, "k": ks[0], "suppression": LIMITS}
         then = [{"mask": "suppress", "k": ks[0]}] if numbers or flat else []
         yield "coarser levels", [*([bands] if numbers else []), climbed, *then]
+
+
+MOST_RECORDS = 2
+"""Records of a person that stay in each table where their number is what tells persons apart."""
+
+
+def proposed_for_tables(plan: LinkedPlan) -> dict[str, Any]:
+    """The same for linked tables: whole profiles in groups, from all records of a person or from a few."""
+    if plan.synthesis is not None or not any(of.schema.names("quasi-identifier") for of in plan.tables.values()):
+        return {}
+    k = max((int(model.k) for model in plan.requirements if hasattr(model, "k")), default=K)
+    alike = [{"mask": "profiles", "k": [k, 2 * k]}]
+    few = [{"table": name, "mask": "truncate-records", "most": MOST_RECORDS} for name in list(plan.tables)[1:]]
+    return {
+        "method": {"profiles": alike, "few records, then profiles": [*few, *alike]},
+        "risk": "marketer",
+        "utility": "information-kept",
+    }

@@ -29,7 +29,7 @@ GOALS = (
     (
         "Make values coarser",
         ("mask",),
-        r"\b(recod|generalis|coarse|interval|categor\w+ (of|into)|cut)",
+        r"\b(recod|generalis|coarse|intervals of|categor\w+ (of|into)|cut)",
         r"recod|generalis|^Round",
     ),
     ("Hide extreme values", ("mask",), r"\b(top|bottom|extreme|above|below)\b", r"coding$"),

@@ -18,7 +18,7 @@ from shoal.desk.files_of_tables import tables_in_files
 from shoal.desk.preparing import in_words, prepared
 from shoal.release.directory import check_free, check_writable
 from shoal.release.evidence_file import private_evidence, public_evidence
-from shoal.release.linked import LinkedRelease, publish_linked
+from shoal.release.linked import LinkedRelease
 from shoal.release.review import Approved, Review, approval_of
 from shoal.report.page import page
 from shoal.studio import linked, profile
@@ -211,10 +211,8 @@ class Keeper(Showing):
         check_free(target, overwrite=overwrite)
         approval = Review.of_text(review) if review else None
         release = self.release(run)
-        if isinstance(release, LinkedRelease):
-            publish_linked(release, target, overwrite=overwrite, labels=self.tables)
-        else:
-            shoal.publish(release, target, overwrite=overwrite, labels=self.table(""), approval=approval)
+        labels = self.tables if isinstance(release, LinkedRelease) else self.table("")
+        release.publisher(release, target, overwrite=overwrite, labels=labels, approval=approval)
         return directory
 
     def report_page(self, run: int, private: bool) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shoal.desk.keeping import ledger_of
 from shoal.ledger.accounts import accounts_of
 from shoal.ledger.pending import IN_PRIVATE
 from shoal.ledger.store import Ledger
@@ -32,28 +33,37 @@ class Ledgers(Opening):
         return self._read[1]
 
     async def do_keep(self, address: str, key: str | None = None) -> None:
-        """Keep a ledger: that of an earlier release, by its folder, or in a file; without an address a new one.
+        """Keep a ledger: those of earlier releases, by their folders, or one in a file; without an address a new one.
 
-        `key`: the column that says whose a record is; of several tables it is the key of persons.
+        `address`: one line a folder. `key`: the column that says whose a record is; of several tables it is the key of
+        persons.
         """
         if self.session.source is None:
             raise InputError("No table is open. Open one first.")
-        after, file = await asyncio.to_thread(_of_address, address.strip(), self.folder)
+        lines = [line.strip() for line in address.splitlines() if line.strip()]
+        each = [await asyncio.to_thread(_of_address, line, self.folder) for line in lines]
+        after, file = [folder for folder, _ in each if folder], next((file for _, file in each if file), None)
+        if file is not None and len(each) > 1:
+            raise InputError(
+                "A ledger in a file has all earlier releases in it. Name the file alone, or folders alone."
+            )
         before = self.plan.tree.get("ledger")
         section: Answer = {**before} if isinstance(before, Mapping) else {}
         section.pop("file", None)
         section |= {} if key is None else {"key": key}
         section |= {} if file is None else {"file": file}
         text = put(self.session.history.text, ["ledger"], section)
-        self.session = self.session.after_release(after).edited(text, "keep a ledger")
+        self.session = self.session.after_releases(after).edited(text, "keep a ledger")
 
     async def do_keep_none(self) -> None:
         """Keep no ledger."""
         text = put(self.session.history.text, ["ledger"], None)
-        self.session = self.session.after_release("").edited(text, "keep no ledger")
+        self.session = self.session.after_releases(()).edited(text, "keep no ledger")
 
     async def do_withdraw(self, number: int, because: str) -> None:
         """Note in the ledger that nobody holds a release."""
+        if len(self.session.after) > 1:
+            raise InputError("Several earlier releases are named. Name the one alone in whose ledger this one stands.")
         ledger = self._ledger
         if ledger is None or not because.strip():
             raise InputError("A release is withdrawn from a ledger for a reason. Say why nobody holds it.")
@@ -65,12 +75,13 @@ class Ledgers(Opening):
         if (ledger := self._ledger) is None:
             return {"where": "", "releases": [], "faults": []}
         releases, faults = await asyncio.to_thread(_seen, ledger)
-        return {"where": str(ledger.path), "releases": releases, "faults": faults}
+        where = ", ".join(self.session.after) if len(self.session.after) > 1 else str(ledger.path)
+        return {"where": where, "releases": releases, "faults": faults}
 
     @property
     def _ledger(self) -> Ledger | None:
         if self.session.after:
-            return Ledger(Path(self.session.after) / IN_PRIVATE)
+            return ledger_of(self.session.after)
         rules = self._rules
         return None if rules is None or rules.file is None else Ledger(self.folder / Path(rules.file).expanduser())
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.desk.assess import assess
+from shoal.desk.frontier.of_tables import linked_unprotected
 from shoal.desk.linked import protect_linked
 from shoal.plan.draft import described_columns, key_text
 from shoal.plan.guess import guess
@@ -104,6 +106,19 @@ def counted(tables: Tables, plan: LinkedPlan) -> Answer:
         return {"refused": str(error)}
     persons = {name: len(np.unique(numbers)) for name, numbers in links.persons.items()}
     return {"tables": {name: {"rows": size, "persons": persons[name]} for name, size in links.sizes.items()}}
+
+
+def exposed(tables: Tables, plan: LinkedPlan) -> Answer:
+    """How exposed persons are by all their rows if nothing is done: how many there are, are alone, and are guessed."""
+    mapping = plan.as_mapping()
+    for section in ("explore", "requirements", "for", "synthesis", "ledger", "constraints"):
+        mapping.pop(section, None)
+    alone = LinkedPlan.of({**mapping, "measures": [{"risk": "sample-uniques"}]}, plan.folder)
+    some = {name: tables[name] for name in plan.keys}
+    findings = assess(some, linked_unprotected(alone).plan, seed=0).findings
+    persons = len(some[plan.root].frame)
+    shares = {f.measure: f.value for f in findings if isinstance(f.value, float)}
+    return {"persons": persons, "unique": shares.get("sample-uniques"), "guessed": shares.get("marketer")}
 
 
 def relinked(tree: Mapping[str, Any], facts: Mapping[str, Any], name: str, own: Link) -> list[tuple[Place, Any]]:

@@ -1,6 +1,6 @@
 """The studio's process that carries plans out. A cancelled run ends it, and nothing is lost: see `holders`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,7 +12,9 @@ from shoal.desk.given import Given
 from shoal.desk.keeping import Keeping
 from shoal.desk.whole import protect_whole
 from shoal.judges.evidence import Evidence
+from shoal.plan import Plan
 from shoal.plan.lines import plain
+from shoal.plan.linked import LinkedPlan
 from shoal.release import NotProved
 from shoal.release.evidence_file import private_evidence, private_figure
 from shoal.release.linked import table_of_several
@@ -70,9 +72,9 @@ class Runner(ParcelHolder):
         return self.tables[""]
 
     def protect(
-        self, text: str, folder: str, seed: int | None, source: str, report: Report, after: str = ""
+        self, text: str, folder: str, seed: int | None, source: str, report: Report, after: Sequence[str] = ()
     ) -> tuple[RunResult, bool]:
-        """Carry a plan out, after an earlier release whose ledger it carries on.
+        """Carry a plan out, after earlier releases whose ledgers it carries on.
 
         The result to show, and True if it was released; then the release itself is packed.
         """
@@ -86,7 +88,7 @@ class Runner(ParcelHolder):
                 "files; the studio writes no cell to disk. Set exact: true in the plan, or carry it out with shoal "
                 "protect."
             )
-        keeping = None if plan.ledger is None and not after else Keeping.of(plan, None, _several(after))
+        keeping = None if plan.ledger is None and not after else Keeping.of(plan, None, after)
         described = {"file": source, "read as": self.table.described}
         try:
             release = protect_whole(self.table, plan, seed=seed, stage=report, source=described, keeping=keeping)
@@ -99,13 +101,13 @@ class Runner(ParcelHolder):
         self._pack(release)
         return _proved(private_evidence(release, labels=self.table.value_labels, titles=self.table.labels), seed), True
 
-    def _protect_linked(self, text: str, folder: str, seed: int, report: Report, after: str) -> tuple[RunResult, bool]:
+    def _protect_linked(
+        self, text: str, folder: str, seed: int, report: Report, after: Sequence[str]
+    ) -> tuple[RunResult, bool]:
         """As `protect`, for several tables."""
-        plan = reading(text, Path(folder)).linked
-        if plan is None:
-            raise InputError("The plan has mistakes; mend them first. They are listed beside the plan.")
+        plan = self._linked_plan(text, folder)
         try:
-            release = linked.run(self.tables, replace(plan, folder=Path(folder)), seed, report, _several(after))
+            release = linked.run(self.tables, plan, seed, report, after)
         except Refused as refusal:
             verdicts = refusal.verdicts if isinstance(refusal, NotProved) else ()
             return _refused(Evidence(verdicts=verdicts, findings=()), refusal), False
@@ -147,25 +149,39 @@ class Runner(ParcelHolder):
 
     def explore(self, text: str, folder: str, scratch: str, report: Report) -> Answer:
         """Try many plans; the figures of each are kept in `scratch` meanwhile."""
-        plan = plan_of(text, folder)
+        plan = plan_of(text, folder) if "" in self.tables else self._linked_plan(text, folder)
+        given = self.table if isinstance(plan, Plan) else {name: self.tables[name] for name in plan.tables}
 
         def progress(done: int, total: int, name: str) -> None:
             report(f"{done} of {total} candidates {name}".strip(), done / max(total, 1))
 
-        frontier = shoal.explore(self.table, plan, scratch, progress=progress)
+        frontier = shoal.explore(given, plan, scratch, progress=progress)
         return {
             **(content := frontier.as_mapping()),
-            "promise": promise_of(plan),
+            "promise": promise_of(plan) if isinstance(plan, Plan) else "",
             "numbers": {point["name"]: number for number, point in numbered(content).items()},
             "steps": {
                 name: [brief(step) for step in candidate.as_mapping()["steps"]]
                 for name, candidate in frontier.plans.items()
             },
+            "steps of tables": {
+                name: {
+                    table: [brief(step) for step in of.get("steps", ())]
+                    for table, of in candidate.as_mapping().get("tables", {}).items()
+                }
+                for name, candidate in frontier.plans.items()
+            },
         }
 
+    def persons(self, text: str, folder: str) -> Answer:
+        """See `linked.exposed`."""
+        return linked.exposed(self.tables, self._linked_plan(text, folder))
 
-def _several(after: str) -> tuple[str, ...]:
-    return (after,) if after else ()
+    def _linked_plan(self, text: str, folder: str) -> LinkedPlan:
+        plan = reading(text, Path(folder)).linked
+        if plan is None:
+            raise InputError("The plan has mistakes; mend them first. They are listed beside the plan.")
+        return replace(plan, folder=Path(folder))
 
 
 def _proved(content: EvidenceFile, seed: int) -> RunResult:

@@ -134,7 +134,7 @@ class Work:
             runs = tuple(_run(r) for r in self.content["runs"])
         except (KeyError, TypeError):
             raise InputError("This work is not there any more, or cannot be read.") from None
-        session = session.after_release(str(self.content.get("after", "")))
+        session = session.after_releases(_folders(self.content.get("after", ())))
         return session.restored(history, runs, self.content.get("frontier"), self.content.get("analyses", ()))
 
     @property
@@ -151,10 +151,15 @@ class Work:
         }
 
 
+def _folders(after: str | list[str]) -> tuple[str, ...]:
+    """Folders of earlier releases; work that was saved when there could be one alone has its name or nothing."""
+    return tuple([after] if isinstance(after, str) and after else after)
+
+
 def _run(saved: Mapping[str, Any]) -> Run:
     """A saved run, without its release."""
     own = {key: saved[key] for key in ("number", "text", "released", "result")}
-    return Run(**own, reopened=True, prepared=saved.get("prepared", ()), after=saved.get("after", ""))
+    return Run(**own, reopened=True, prepared=saved.get("prepared", ()), after=_folders(saved.get("after", ())))
 
 
 def took_tour(folder: Path) -> bool:

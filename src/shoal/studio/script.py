@@ -50,7 +50,7 @@ def script(run: Run, facts: Mapping[str, Any]) -> str:
         imported="".join(IMPORTS[name] for name in IMPORTS if f"{name}(" in table),
         table=table,
         plan=run.text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'),
-        after=f", after={run.after!r}" if run.after else "",
+        after=f", after={list(run.after)!r}" if run.after else "",
         seed=run.result.get("seed") or "None",
     )
 

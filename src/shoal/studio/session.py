@@ -109,7 +109,7 @@ class Run:
     prepared
         How the table was prepared (`shoal.desk.preparing`).
     after
-        Folder of the release before it, whose ledger it carries on; empty for none.
+        Folders of earlier releases whose ledgers it carries on.
     """
 
     number: int
@@ -118,7 +118,7 @@ class Run:
     result: RunResult = field(repr=False)
     reopened: bool = False
     prepared: Sequence[Mapping[str, Any]] = ()
-    after: str = ""
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ class Session:
     analyses
         Analyses that are followed through all runs.
     after
-        Folder of the release before this one, whose ledger is carried on; empty for none.
+        Folders of earlier releases whose ledgers are carried on.
     review
         A release that somebody else made, to be reviewed; then no table is open.
     """
@@ -151,7 +151,7 @@ class Session:
     frontier: Mapping[str, Any] | None = None
     analyses: tuple[Analysis, ...] = ()
     review: Review | None = None
-    after: str = ""
+    after: tuple[str, ...] = ()
     notice: tuple[str, str] | None = None
     version: int = 0
     edition: int = 0
@@ -171,7 +171,7 @@ class Session:
             runs=(),
             frontier=None,
             analyses=(),
-            after="",
+            after=(),
             notice=None,
             edition=self.edition + 1,
         )
@@ -271,9 +271,9 @@ class Session:
         """Follow these analyses."""
         return self._next(analyses=tuple(analyses))
 
-    def after_release(self, folder: str) -> "Session":
-        """Carry on the ledger of an earlier release."""
-        return self._next(after=folder)
+    def after_releases(self, folders: Sequence[str]) -> "Session":
+        """Carry on the ledgers of earlier releases."""
+        return self._next(after=tuple(folders))
 
     def moved_on(self) -> "Session":
         """The same, for pages to look at again."""

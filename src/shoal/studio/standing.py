@@ -13,7 +13,7 @@ from typing import Any
 from shoal.desk.assess import assess
 from shoal.plan import Plan
 from shoal.plan.steps import LOSS
-from shoal.report.forms import share
+from shoal.report.forms import is_share, share
 from shoal.studio.arguments import Answer
 from shoal.studio.beginnings import SEED
 from shoal.studio.session import Run, Session
@@ -132,7 +132,8 @@ def _candidates(frontier: Mapping[str, Any] | None, promise: str) -> Iterator[An
     for point in frontier["points"]:
         if point["holds"] and point["utility"] is not None:
             steps = frontier["steps"][point["name"]]
-            risk = "" if point["risk"] is None else f"{point['risk']:.3g}, {frontier['axes']['risk']['title']}"
+            axis, figure = frontier["axes"]["risk"], point["risk"]
+            risk = "" if figure is None else f"{share(figure) if is_share(axis) else f'{figure:.3g}'} ({axis['title']})"
             lost = 1.0 - point["utility"]
             yield {"name": point["name"], "loss": lost, "risk": risk, "steps": steps, "tried on": None}
 

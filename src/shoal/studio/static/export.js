@@ -25,7 +25,7 @@ export function Export() {
       <div class="field"><label for=${id}>Folder to write</label><input id=${id} value=${where} onInput=${(e) => go(e.target.value)} /><p class="hint">A path on this machine. It must not exist, or be empty.</p></div>
       <label class="check"><input type="checkbox" checked=${over} onChange=${(e) => replace(e.target.checked)} /> replace a release that is there</label>
       ${approval && html`<p class="note">It will say that ${approval.by} approved it.</p>`}<p><button class="strong" aria-disabled=${busy || !where} onClick=${() => !busy && where && act('export', { run, directory: where, overwrite: over, review: approval?.text ?? '' })}>Write the release</button></p></section>
-      ${table ? html`<p class="empty">A release of several tables is reviewed from its folder: write it, and hand it over with <code>shoal review</code>.</p>` : html`<${Handing} ...${{ run, approval, take }} />`}
+      <${Handing} ...${{ run, approval, take }} />
       <section class="card"><h2>Reports</h2><p>One for everybody, with nothing in it that the release does not give away; and one for you, with the figures of the original.</p><p class="buttons"><button onClick=${get('public report')}>Save the public report</button><button onClick=${get('private report')}>Save the private report</button></p></section>`}
     <section class="card"><h2>Plan and script</h2><p>The plan as it ran, and a Python script that does the same again. The script has the seed: keep it private.</p>
       <p class="buttons"><button onClick=${get('plan')}>Save the plan</button><button onClick=${get('script')}>Save the script</button></p></section>`;

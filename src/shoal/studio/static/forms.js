@@ -22,7 +22,7 @@ export function Field({ field, place, value, note, write }) {
   const set = write ?? ((v) => put(here, v, `${note}: ${field.label}`));
   const more = { id, 'aria-describedby': `${id}-help`, 'aria-invalid': wrong.length > 0 };
   const standard = field.default === null || field.default === undefined ? '' : shown(field.default?.method ?? field.default);
-  return html`<div class=${`field ${wrong.length ? 'wrong' : ''}`}>
+  return html`<div class=${`field ${wrong.length ? 'wrong' : ''} ${field.help.length > 200 ? 'long' : ''}`}>
     ${['columns', 'several', 'entries', 'rows', 'matrix', 'methods'].includes(field.control) ? html`<span class="label" id=${`${id}-label`}>${field.label}</span>` : html`<label for=${id}>${field.label}${field.required && html`<span class="hint"> needed</span>`}</label>`}
     <${Control} ...${{ field, value, set, more, id, here, note, standard }} />
     <p class="hint" id=${`${id}-help`}>${field.help}${limits(field) && ` Allowed: ${limits(field)}.`}</p>

@@ -3,20 +3,21 @@ import { useState } from './vendor/preact-hooks.js';
 import { FrontierChart } from './chart.js';
 import { Lattice, climbing } from './lattice.js';
 import { html, number, useAnswer, useId } from './parts.js';
-import { act, put, say, useStore } from './state.js';
+import { act, put, putAll, say, useStore } from './state.js';
 
 const numbers = (text) => text.split(/[\s,;]+/).filter(Boolean).map(Number);
 
 export function Frontier() {
-  const { state, methods } = useStore();
+  const { state, methods, table } = useStore();
   const [wide, widen] = useState(false);
   if (!methods) return html`<p class="hint">Reading what methods there are …</p>`;
   const { frontier } = state;
-  const take = (name) => put(['steps'], frontier.steps[name], `take ${name}`).then((done) => done && say(`The plan has the steps of ${name} now; Run carries them out.`));
+  const changed = (name) => Object.entries(frontier['steps of tables']?.[name] ?? {}).filter(([of, steps]) => steps.length || state.tree.tables?.[of]?.steps?.length).map(([of, value]) => ({ place: ['tables', of, 'steps'], value }));
+  const take = (name) => putAll([{ place: ['steps'], value: frontier.steps[name] }, ...changed(name)], `take ${name}`).then((done) => done && say(`The plan has the steps of ${name} now; Run carries them out.`));
   const shown = frontier ? [...frontier.points].sort((a, b) => frontier.numbers[a.name] - frontier.numbers[b.name]) : [];
   const words = (axis) => `${axis.title}${axis.better ? `, ${axis.better} is better` : ''}`;
   return html`<h1>Frontier</h1><p class="lead">Try plans that differ in method, recoding, limits and strength, and see which keep most for the least risk.</p>
-    <${Proposed} explore=${state.tree.explore} columns=${JSON.stringify([state.tree.columns, state.tree.requirements])} busy=${state.job !== null} broken=${state.mistakes.length > 0} />
+    <${Proposed} explore=${state.tree.explore} columns=${JSON.stringify([state.tree.columns, state.tree.requirements, state.tree.tables])} busy=${state.job !== null} broken=${state.mistakes.length > 0} />
     ${frontier && html`<section><h2>What came out</h2><p>${frontier.because}</p>
       <div class="chips" role="group" aria-label="What is drawn"><button aria-pressed=${!wide} onClick=${() => widen(false)}>Close up</button><button aria-pressed=${wide} onClick=${() => widen(true)}>All, and the unprotected table</button></div>
       <${FrontierChart} ...${{ frontier, wide, onTake: take, titles: { risk: words(frontier.axes.risk), utility: words(frontier.axes.utility) } }} />
@@ -26,13 +27,14 @@ export function Frontier() {
         <td>${p.name === frontier.recommended ? html`<strong>recommended</strong>` : frontier.pareto.includes(p.name) ? 'on the frontier' : p.holds ? 'beaten' : html`refused <details class="why"><summary>why</summary><p>${p.reason}</p></details>`}</td>
         <td><button onClick=${() => take(p.name)} aria-label=${`Take ${p.name}`}>Take</button></td></tr>`)}</tbody></table></div></section>`}
     ${climbing(state.tree).map((step) => html`<section key=${step} class="lattice-of"><h2>Levels of generalisation${climbing(state.tree).length > 1 ? `, step ${step + 1}` : ''}</h2><${Lattice} step=${step} /></section>`)}
-    <details><summary>Choose methods and measures yourself</summary><${Ranges} methods=${methods} explore=${state.tree.explore} busy=${state.job !== null} /></details>`;
+    ${!table && html`<details><summary>Choose methods and measures yourself</summary><${Ranges} methods=${methods} explore=${state.tree.explore} busy=${state.job !== null} /></details>`}`;
 }
 
 const brief = (step) => Object.entries(step).map(([key, v]) => (['mask', 'partition'].includes(key) ? v : `${key} ${[v].flat().join(' or ')}`)).join(', ');
 
 // Plans that suit the columns; those that the plan names already, if it names any.
 function Proposed({ explore, columns, busy, broken }) {
+  const { table } = useStore();
   const proposal = useAnswer('candidates', {}, [columns, broken]);
   const [left, leave] = useState([]);
   if (!proposal) return html`<p class="hint">Looking at the columns …</p>`;
@@ -45,7 +47,7 @@ function Proposed({ explore, columns, busy, broken }) {
     const method = Object.fromEntries(chosen.map((name) => [name, section.method[name]]));
     if (await put(['explore'], { ...section, method }, 'what to explore')) await act('explore');
   };
-  return html`<section class="card"><h2>What to try</h2><p class="hint">Each is tried in place of the plan’s steps; the requirements stay.</p>
+  return html`<section class="card"><h2>What to try</h2><p class="hint">${table ? 'Each is tried after the steps of single tables, in place of those of whole persons; the requirements stay.' : 'Each is tried in place of the plan’s steps; the requirements stay.'}</p>
     <ul class="tries">${names.map((name) => html`<li key=${name}><label><input type="checkbox" checked=${chosen.includes(name)} onChange=${(e) => leave(e.target.checked ? left.filter((n) => n !== name) : [...left, name])} /> <strong>${name}</strong></label><span class="hint">${(section.method[name] ?? []).map(brief).join('; then ')}</span></li>`)}</ul>
     <button class="strong" aria-disabled=${busy || !chosen.length} onClick=${() => !busy && chosen.length && begin()}>Try these</button></section>`;
 }

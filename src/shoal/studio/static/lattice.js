@@ -73,7 +73,7 @@ function Chosen({ seen, node, allowed, step, go, most }) {
   return html`<section class="card" aria-live="polite"><h3>Node ${node.levels.join(' ')}</h3>
     <table class="dense"><tbody>${seen.columns.map((c, j) => html`<tr><th scope="row">${c.name}</th><td>level ${node.levels[j]} of ${c.labels.length - 1}, ${plural(c.labels[node.levels[j]], 'label')}</td>
       <td class="steppers">${[[-1, '−', 'finer'], [1, '+', 'coarser']].map(([d, sign, word]) => html`<button aria-label=${`${c.name} ${word}`} aria-disabled=${!c.labels[node.levels[j] + d]} onClick=${() => c.labels[node.levels[j] + d] && go(node.levels.map((v, i) => (i === j ? v + d : v)))}>${sign}</button>`)}</td></tr>`)}</tbody></table>
-    <dl><dt>loss (${seen.measure})</dt><dd>${percent(node.loss)}</dd><dt>risk: average, highest</dt><dd>${percent(node.average)}, ${percent(node.highest)}</dd>
+    <dl class="figures"><dt>loss (${seen.measure})</dt><dd>${percent(node.loss)}</dd><dt>risk: average, highest</dt><dd>${percent(node.average)}, ${percent(node.highest)}</dd>
       <dt>smallest class, of those left</dt><dd>${number(node.smallest)}</dd><dt>left out, in classes below ${seen.k}</dt><dd>${number(node.small)}${allowed(node) ? '' : ` (the step allows ${number(most)})`}</dd></dl>
     ${taken ? html`<p class="hint">The step takes this node.</p>` : html`<button class="strong" onClick=${take}>${allowed(node) ? 'Take this node' : `Take it, leaving out ${percent(node.small / seen.records, 2)}`}</button>`}
     ${here.levels && html` <button onClick=${() => putAll([{ place: ['steps', step, 'levels'], value: null }], 'levels: the best')}>Let the step choose again</button>`}

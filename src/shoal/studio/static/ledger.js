@@ -18,7 +18,7 @@ export function Ledger() {
   const roles = state.tree.columns ?? {};
   const usual = names.find((name) => ['person', 'identifier'].includes(roles[name]?.role ?? roles[name])) ?? names[0] ?? '';
   const chosen = key ?? own?.key ?? usual;
-  const where = address ?? (state.after || own?.file || '');
+  const where = address ?? (state.after.join('\n') || own?.file || '');
   const keep = (e) => {
     e.preventDefault();
     act('keep', { address: where, key: table ? null : chosen });
@@ -28,7 +28,7 @@ export function Ledger() {
   const fields = methods.ledger.filter((f) => !['key', 'file'].includes(f.name) && (!table || methods.ledger_over_tables.includes(f.name)));
   return html`<h1>Ledger</h1><p class="lead">Who holds two releases of the same people can put them together. A ledger remembers what each release told of whom, so that a further wave is proved beside all earlier ones.</p>
     <section class="card"><h2>${keeps ? 'This release is entered in a ledger' : 'Is this a release of people who were released before, or will be again?'}</h2>
-      <form onSubmit=${keep}><div class="field"><label for=${ids.address}>Folder of the release before this one, or the file of a ledger</label><input id=${ids.address} value=${where} onInput=${(e) => write(e.target.value)} /><p class="hint">A path on this machine. Left empty, this is the first wave, and its private folder gets the ledger that the next one carries on.</p></div>
+      <form onSubmit=${keep}><div class="field"><label for=${ids.address}>Folder of the release before this one, or the file of a ledger</label><textarea id=${ids.address} rows=${Math.max(1, where.split('\n').length)} value=${where} onInput=${(e) => write(e.target.value)}></textarea><p class="hint">A path on this machine; several that came after the same one, and do not know of each other, one a line. Left empty, this is the first wave, and its private folder gets the ledger that the next one carries on.</p></div>
       ${!table && html`<div class="field"><label for=${ids.key}>Column that says whose a record is</label><select id=${ids.key} value=${chosen} onChange=${(e) => choose(e.target.value)}>${names.map((name) => html`<option value=${name}>${name}</option>`)}</select><p class="hint">The same in every wave. Its values enter the ledger only as keyed hashes, and it need not be released.</p></div>`}
       <p class="buttons"><button class=${keeps ? '' : 'strong'}>${keeps ? 'Change' : 'Keep a ledger'}</button>${keeps && html`<button type="button" onClick=${() => { write(null); act('keep_none'); }}>Keep no ledger</button>`}</p></form>
       <${Mistakes} of=${mistakesAt(['ledger']).filter((m) => m.place.length === 1 || ['key', 'file'].includes(m.place[1]))} />
@@ -40,7 +40,7 @@ export function Ledger() {
 function Standing() {
   const { state } = useStore();
   const [withdrawing, ask] = useState(null);
-  const seen = useAnswer('ledger', {}, [state.after, JSON.stringify(state.tree.ledger), state.version]);
+  const seen = useAnswer('ledger', {}, [state.after.join(), JSON.stringify(state.tree.ledger), state.version]);
   if (!seen) return html`<section><h2>Earlier releases</h2><p class="hint">Reading the ledger …</p></section>`;
   if (seen.refused) return html`<section><h2>Earlier releases</h2><p class="mistakes">${seen.refused}</p></section>`;
   const budget = state.tree.ledger?.epsilon ?? {};

@@ -1,10 +1,9 @@
 // Several linked tables: how they hang together, which of them is looked at, and what is not for several.
-import { Mistakes, Typed, html, plural, useAnswer, useId } from './parts.js';
+import { Bar, Mistakes, Typed, html, number, percent, plural, useAnswer, useId } from './parts.js';
 import { act, lookAt, mistakesAt, put, useStore } from './state.js';
 
 // Screens that are for one table, and why.
 export const INSTEAD = {
-  frontier: 'Candidates are tried on one table. Over several tables, change k of the profiles under Steps, run the plan again, and set the runs side by side under Compare.',
   risk: 'Risk record by record is of one table. Over several tables a person is all of their rows, and what was proved of persons stands under Result.',
   utility: 'Analyses are followed on one table. What became of each column of each table stands under Result.',
 };
@@ -59,6 +58,17 @@ function Linking({ name, named, tables, columns }) {
   };
   const choice = (word, from, none) => html`<select value=${now[word] ?? ''} aria-label=${`${word === 'parent' ? 'Table above' : word === 'key' ? 'Key' : 'Link'} of ${name}`} onChange=${change(word)}><option value="">${none}</option>${from.map((one) => html`<option value=${one}>${one}</option>`)}</select>`;
   return html`<tr><th scope="row">${name}</th><td>${choice('key', columns, 'none')}</td><td>${choice('parent', named.filter((one) => one !== name), 'nothing: its rows are persons')}</td><td>${now.parent ? choice('link', columns, 'choose') : html`<span class="hint">–</span>`}</td></tr>`;
+}
+
+// How exposed persons are by all of their rows, if nothing is done.
+export function Persons() {
+  const { state } = useStore();
+  const waits = state.mistakes.length > 0 || state.job !== null;
+  const plan = JSON.stringify(Object.entries(state.tree.tables ?? {}).map(([name, of]) => [name, of?.key, of?.parent, of?.link, of?.columns]));
+  const seen = useAnswer(waits ? null : 'persons', {}, [plan, waits], 600);
+  return html`<section class="card exposure" aria-live="polite"><h2>If nothing were done</h2>${state.mistakes.length ? html`<p class="hint">Mend the mistakes of the plan first.</p>` : !seen ? html`<p class="hint">Counting …</p>` : seen.refused ? html`<p>${seen.refused}</p>`
+    : html`<p><strong class="big">${percent(seen.unique ?? 0)}</strong> of the ${plural(seen.persons, 'person')} would be unique by all of their rows in all tables, by what others may know.</p>
+      <dl><div><dt>would be found on average, by guessing among equals</dt><dd>${number((seen.guessed ?? 0) * seen.persons, 3)} <${Bar} share=${seen.guessed ?? 0} kind="before" /></dd></div></dl>`}</section>`;
 }
 
 // What holds for whole persons besides steps and requirements.

@@ -2,7 +2,7 @@
 import { useEffect, useState } from './vendor/preact-hooks.js';
 import { Closer } from './closer.js';
 import { Bar, Pairs, RunChoice, Rows, html, number, plural, useAnswer } from './parts.js';
-import { Became, Spread } from './spread.js';
+import { Became, Spread, shownAs } from './spread.js';
 import { Beside, useStanding } from './standing.js';
 import { TableChoice } from './linked.js';
 import { put, useStore } from './state.js';
@@ -72,7 +72,7 @@ function BeforeAndAfter({ result, run }) {
     ${close && html`<${Closer} key=${close.name} name=${close.name} run=${run} picture=${close.distribution} columns=${names} onClose=${() => look(null)} />`}</section>`;
 }
 
-const written = (v) => (typeof v === 'number' ? number(v) : v);
+const written = (v) => (typeof v === 'number' ? shownAs()(v) : v);
 
 export function Proofs({ of }) {
   if (!of.length) return html`<p>The plan requires nothing, so nothing was proved.</p>`;
@@ -121,11 +121,13 @@ function Figure({ m, value, kind }) {
 
 export function Measures({ title, lead, of, kind, before = false }) {
   if (!of.length) return null;
-  return html`<section><h2>${title}</h2><p class="hint">${lead}</p><div class="wide" tabindex="0" role="region" aria-label=${title}><table class="measures">
+  const none = of.filter((m) => m.value === null), measured = of.filter((m) => m.value !== null);
+  return html`<section><h2>${title}</h2><p class="hint">${lead}</p>${measured.length > 0 && html`<div class="wide" tabindex="0" role="region" aria-label=${title}><table class="measures">
     <thead><tr><th scope="col">measure</th>${before && html`<th scope="col">before</th>`}<th scope="col">after</th></tr></thead>
-    <tbody>${of.map((m) => html`<tr key=${m.title}><th scope="row">${marked(m.title)}${m.better && html`<span class="hint"> ${m.better} is better</span>`}<details class="why"><summary>What it says</summary><p>${m.sentence || m.reason}</p><p class="hint">${kind(m)?.summary}</p>
+    <tbody>${measured.map((m) => html`<tr key=${m.title}><th scope="row">${marked(m.title)}${m.better && html`<span class="hint"> ${m.better} is better</span>`}<details class="why"><summary>What it says</summary><p>${m.sentence || m.reason}</p><p class="hint">${kind(m)?.summary}</p>
       ${m.by_column && html`<dl>${Object.entries(m.by_column).map(([c, v]) => html`<dt>${c}</dt><dd>${typeof v === 'number' ? number(v) : v === null ? '–' : Object.entries(v).map(([k, one]) => `${k} ${typeof one === 'number' ? number(one) : one}`).join(', ')}</dd>`)}</dl>`}</details></th>
-      ${before && html`<td><${Figure} m=${m} value=${m.original} kind="before" /></td>`}<td>${m.value === null ? html`<span class="hint">no figure</span>` : html`<${Figure} m=${m} value=${m.value} kind="after" />`}${m.interval && html`<span class="hint"> ${number(m.interval.low)} to ${number(m.interval.high)}</span>`}</td></tr>`)}</tbody></table></div></section>`;
+      ${before && html`<td><${Figure} m=${m} value=${m.original} kind="before" /></td>`}<td><${Figure} m=${m} value=${m.value} kind="after" />${m.interval && html`<span class="hint"> ${number(m.interval.low)} to ${number(m.interval.high)}</span>`}</td></tr>`)}</tbody></table></div>`}
+    ${none.length > 0 && html`<details class="why"><summary>${plural(none.length, 'measure')} without a figure</summary><dl>${none.map((m) => html`<dt>${m.title}</dt><dd>${m.reason || m.sentence || 'No figure of it is handed over.'}</dd>`)}</dl></details>`}</section>`;
 }
 
 function Riskiest({ of }) {

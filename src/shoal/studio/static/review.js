@@ -16,12 +16,13 @@ export function Review() {
   const kind = (m) => methods.methods.find((one) => one.name === m.measure && ['risk', 'utility'].includes(one.kind));
   const of = (wanted) => seen.measures.filter((m) => m.kind === wanted);
   return html`<main id="screen" class="review" tabindex="-1"><h1>${evidence.release.title ?? 'A release'} under review</h1>
-    <p class="lead">Handed over by ${review.by}: ${plural(evidence.records, 'record')} and ${plural(evidence.columns.length, 'column')}. It cannot be changed here, and no record of it is in the file.</p>
+    <p class="lead">Handed over by ${review.by}: ${plural(evidence.records, 'record')} and ${plural(evidence.columns.length, 'column')}${evidence.tables ? ` in ${plural(evidence.tables.length, 'table')}` : ''}. It cannot be changed here, and no record of it is in the file.</p>
     ${review.private ? html`<p class="note">Private: the figures below are those of the original as they are. Keep this file as you would keep the table.</p>` : html`<p class="note">Only what is public was handed over: figures of the original stand in bands, or not at all.</p>`}
     <${Approving} review=${review} />
     <section><h2>What was proved</h2><${Proofs} of=${seen.requirements} /></section>
     <${Measures} title="Risk" lead="How well people can still be found, or what can be learnt about them." of=${of('risk')} kind=${kind} before=${review.private !== null} />
     <${Measures} title="What was lost" lead="How far the released table differs from the original." of=${of('utility')} kind=${kind} />
+    ${evidence.tables && html`<section><h2>The tables</h2><ul class="roles">${evidence.tables.map((t) => html`<li><strong>${t.name}</strong> <span class="hint">${plural(t.records, 'row')}${t.persons === null ? '' : ` of ${plural(t.persons, 'person')}`}</span></li>`)}</ul></section>`}
     <section><h2>The released columns</h2><ul class="roles">${evidence.columns.map((c) => html`<li><strong>${c.name}</strong> ${c.label && html`<span>${c.label}</span> `}<span class="hint">${c.role}</span></li>`)}</ul>
       <div class="spreads">${evidence.columns.filter((c) => c.distribution).map((c) => html`<article key=${c.name}><header><h3>${c.name}</h3></header><${Spread} of=${c.distribution} labels=${c.values} name=${c.name} /></article>`)}</div></section>
     ${evidence.steps.length > 0 && html`<section><h2>What was done</h2>${evidence.steps.map((s) => html`<details><summary>${s.step}${s.columns.length ? `: ${s.columns.join(', ')}` : ''}</summary><dl>${Object.entries(s.facts).map(([k, v]) => html`<dt>${k}</dt><dd>${v}</dd>`)}</dl></details>`)}</section>`}

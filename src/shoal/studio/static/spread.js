@@ -2,7 +2,8 @@
 import { html, number, percent, ticks, useId } from './parts.js';
 
 const day = (ms) => new Date(ms).toISOString().slice(0, 10);
-export const shownAs = (scale) => (scale === 'temporal' ? day : (v) => number(v));
+const plain = (v) => (Math.abs(v) < 10_000 ? number(v).replace(',', '') : number(v)); // 1984 may be a year
+export const shownAs = (scale) => (scale === 'temporal' ? day : plain);
 
 // A pattern for what stands for several values; each picture brings its own.
 const Hatch = ({ id }) => html`<defs><pattern id=${id} width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="5" height="5" class="hatch-paper" /><rect width="2" height="5" class="after" /></pattern></defs>`;
@@ -52,7 +53,7 @@ function Histogram({ of, name, id, wide }) {
   const x = (v) => LEFT + ((W - LEFT - 10) * (v - low)) / (high - low || 1);
   const y = (share) => H - BOTTOM - ((H - BOTTOM - 8) * share) / most;
   const written = shownAs(of.scale);
-  const at = ticks(low, high, wide ? 7 : 4).filter((v) => x(v) < W - 14 || of.scale !== 'temporal');
+  const at = ticks(low, high, wide ? 7 : 4).filter((v) => x(v) < W - 28 || of.scale !== 'temporal');
   const marks = of.scale === 'temporal' ? at.slice(0, wide ? 5 : 3) : at;
   const places = [...new Set(of.bins.map((b) => b.low))].map((from) => of.bins.filter((b) => b.low === from));
   return html`<svg class="spread" viewBox=${`0 0 ${W} ${H}`} role="img" aria-label=${`${name}: from ${written(low)} to ${written(high)}`}><${Hatch} id=${id} />

@@ -29,6 +29,7 @@ export const take = (other) => (other.text ? act('edit', { text: other.text, not
 
 // Beside the loss: what no plan goes below, and what is known to do better.
 export function Beside({ of }) {
+  const { table } = useStore();
   if (!of || of.loss === null) return null;
   const least = of.better[0];
   const against = (other) => (other['tried on'] ? of.tried.loss : of.loss);
@@ -37,7 +38,7 @@ export function Beside({ of }) {
       ${of.better.map((other) => html`<div key=${other.name}><dt>${other.name}${other['tried on'] && html` <span class="hint">on ${number(other['tried on'])} records, where this loses ${about(against(other))}</span>`}</dt>
         <dd><${Loss} of=${other.loss} kind="after" /><button onClick=${() => take(other)} aria-label=${`Take ${other.name}`}>Take</button></dd></div>`)}
       ${of.bounds.map((b) => html`<div><dt>bound for ${b.step}</dt><dd>${b.says} ${b.bound} <span class="hint">(this one: ${b.loss}, in the step’s own measure)</span></dd></div>`)}</dl>
-    ${!least && html`<p class="hint">${of.tried ? (of.tried.names.length ? `None that is better came out of ${of.tried.names.join(' and ')} with the same promises, tried on ${number(of.tried.records)} records, and all other runs.` : 'Among the runs and candidates with the same promises none loses less. Frontier tries more of them.') : 'Trying stronger methods with the same promises …'}</p>`}</div>`;
+    ${!least && html`<p class="hint">${of.tried ? (of.tried.names.length ? `None that is better came out of ${of.tried.names.join(' and ')} with the same promises, tried on ${number(of.tried.records)} records, and all other runs.` : 'Among the runs and candidates with the same promises none loses less. Frontier tries more of them.') : table ? 'Frontier tries other plans for the same tables.' : 'Trying stronger methods with the same promises …'}</p>`}</div>`;
 }
 
 function Loss({ of, kind }) {
