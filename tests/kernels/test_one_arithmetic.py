@@ -51,6 +51,8 @@ ALLOWED = {
     "partition/blocks.py: @": "progress",
     "constraints/grammar.py: **": "a bound that no coefficient comes near",
     "constraints/precision.py: **": "whole numbers, and a power of two",
+    "desk/column_types.py: **": "a power of two",
+    "release/combine.py: scipy.special": "an analyst's own estimates, which no release holds",
     "table/arithmetic.py: **": "whole numbers",
     "table/dependencies.py: **": "a power of two",
     "table/standardisation.py: **": "a power of two",
@@ -74,10 +76,6 @@ ALLOWED = {
     "constraints/projection.py: scipy.optimize": "nnls: names the bounds that are tight, no values",
     "risk/population_uniques.py: scipy.optimize": "Nelder and Mead's search compares losses and takes no products",
     "judges/predicates.py: scipy.optimize": "Brent's search on a line compares losses and takes no products",
-    "judges/membership_curve.py: scipy.stats": "rankdata sorts",
-    "utility/associations.py: scipy.stats": "rankdata sorts",
-    "partition/tcloseness_first.py: scipy.stats": "rankdata sorts",
-    "release/combine.py: scipy.stats": "an analyst's own estimates, which no release holds",
 }
 
 

@@ -33,3 +33,13 @@ def test_a_program_needs_no_guard_and_is_carried_out_once(tmp_path: Path, way: s
     )
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["begins", "[1.0, 2.0, 3.0]", "True", "[-4, -1]"]
+
+
+def test_a_long_name_of_the_temporary_folder_stops_no_process(tmp_path: Path) -> None:
+    """The socket of the process that is copied would have a name that is too long."""
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir()
+    program = "from shoal.processes.side_by_side import prepared; print(type(prepared('shoal')).__name__)"
+    surroundings = {**environ, "TMPDIR": str(folder)}
+    done = subprocess.run([sys.executable, "-c", program], env=surroundings, capture_output=True, text=True, check=True)
+    assert done.stdout == "AloneContext\n"

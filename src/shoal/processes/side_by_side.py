@@ -69,14 +69,18 @@ if sys.platform == "linux":  # the only system that copies processes safely
 def prepared(module: str) -> BaseContext:
     """Processes that have a module imported when they start: copies, on Linux, of one that imports it from now on.
 
-    Elsewhere they are new ones, which import it themselves.
+    Elsewhere, and where the name of the folder for temporary files is too long for a socket, they are new ones, which
+    import it themselves.
     """
     if sys.platform != "linux":
         return AloneContext()
     context = CopiedContext()
     context.set_forkserver_preload([module])
-    with _deaf_to_interrupts():
-        forkserver.ensure_running()
+    try:
+        with _deaf_to_interrupts():
+            forkserver.ensure_running()
+    except OSError:
+        return AloneContext()
     return context
 
 

@@ -10,7 +10,7 @@ from shoal.mask._generalisation.lattice import Levels, lattice
 from shoal.mask._generalisation.task import Task
 from shoal.mask.generalise import Generalise
 from shoal.plan import Plan
-from shoal.run.carry_out import Outcome, carry_out
+from shoal.run.carry_out import Stepped, after_steps
 from shoal.studio.arguments import Answer
 from shoal.studio.beginnings import SEED, only
 from shoal.table.files.table import Table
@@ -46,7 +46,7 @@ def lattice_of(table: Table, plan: Plan, step: int, around: Sequence[int] | None
         frame = frame.sample(MOST_RECORDS, seed=SEED)
     some = replace(table, frame=frame)
     before = _carried_out(some, plan, step)
-    records = before.course.results[step - 1].records if step else before.before
+    records = before.course.records
     names = plan.steps[step].columns or plan.steps[step].changes(plan.schema)
     objective = method.loss if method.loss in ("ncp", "precision", "entropy") else "ncp"
     task = Task.of(records, method.categorical(records, names), {}, objective)
@@ -68,9 +68,9 @@ def lattice_of(table: Table, plan: Plan, step: int, around: Sequence[int] | None
     }
 
 
-def _carried_out(table: Table, plan: Plan, steps: int) -> Outcome:
+def _carried_out(table: Table, plan: Plan, steps: int) -> Stepped:
     kept = [step.as_mapping() for step in plan.steps[:steps]]
-    return carry_out(table, only(plan, kept), SEED, None)
+    return after_steps(table, only(plan, kept), SEED, None)
 
 
 def _taken(table: Table, plan: Plan, step: int, names: Sequence[str]) -> tuple[Levels | None, str]:
