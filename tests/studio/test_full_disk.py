@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from http.client import HTTPResponse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -94,20 +95,26 @@ def test_a_file_that_does_not_fit_is_said(small_disk: tuple[Running, Path]) -> N
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="no /proc on this system")
-def test_work_that_is_ended_leaves_nothing_in_the_temporary_folder(tmp_path: Path) -> None:
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose name is short enough for a socket in it."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_work_that_is_ended_leaves_nothing_in_the_temporary_folder(tmp_path: Path, short_folder: Path) -> None:
     """Cancelled, its process killed, and the studio told to end, which it does quietly in the midst of an answer."""
-    (tmp_path / "temporary").mkdir()
-    with running(tmp_path, temporary=tmp_path / "temporary") as studio:
+    with running(tmp_path, temporary=short_folder) as studio:
         studio.enter()
         studio.act("example")
         studio.idle()
-        there = set((tmp_path / "temporary").iterdir())
+        there = set(short_folder.iterdir())
         section = {"method": ["mdav", "gaussian-mixture", "latent-class"], "k": [3, 5, 10, 20]}
         studio.act("put", changes=[{"place": ["explore"], "value": section}], note="explore")
         for end in ("cancel", "kill"):
             studio.act("explore")
             until = time.monotonic() + LONGEST
-            while not list((tmp_path / "temporary").rglob("*.json")):
+            while not list(short_folder.rglob("*.json")):
                 assert time.monotonic() < until
                 time.sleep(0.05)
             if end == "cancel":
@@ -116,10 +123,10 @@ def test_work_that_is_ended_leaves_nothing_in_the_temporary_folder(tmp_path: Pat
                 os.kill(children(studio.process.pid)[-1], 9)
             notice = studio.idle()["notice"]
             assert notice is None or "ancelled" in notice[1] or "ended" in notice[1]
-            assert set((tmp_path / "temporary").iterdir()) == there
+            assert set(short_folder.iterdir()) == there
         waiting = unanswered(studio)
     waiting.close()
-    assert not list((tmp_path / "temporary").iterdir())
+    assert not list(short_folder.iterdir())
     assert "Traceback" not in studio.log.read_text() and "ERROR" not in studio.log.read_text()
 
 
