@@ -94,7 +94,6 @@ def test_a_file_that_does_not_fit_is_said(small_disk: tuple[Running, Path]) -> N
     assert studio.idle()["rows"] == 1000
 
 
-@pytest.mark.skipif(not Path("/proc").exists(), reason="no /proc on this system")
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
     """A folder whose name is short enough for a socket in it."""
@@ -102,6 +101,7 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.skipif(not Path("/proc").exists(), reason="no /proc on this system")
 def test_work_that_is_ended_leaves_nothing_in_the_temporary_folder(tmp_path: Path, short_folder: Path) -> None:
     """Cancelled, its process killed, and the studio told to end, which it does quietly in the midst of an answer."""
     with running(tmp_path, temporary=short_folder) as studio:
