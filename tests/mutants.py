@@ -351,6 +351,8 @@ def _run(root: Path, tests: Sequence[str], source: str, plugin: object) -> None:
     """Run tests on a copy of the package in this process, and end it with their exit status."""
     os.environ |= {"PYTHONPATH": source, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     sys.path.insert(0, source)
+    for name in [name for name in sys.modules if name.split(".")[0] == "shoal"]:
+        del sys.modules[name]  # where the process that is forked was started by the studio, in the same run of tests
     sys.dont_write_bytecode = True
     os.chdir(root)
     with Path(os.devnull).open("w") as nowhere:
