@@ -201,6 +201,7 @@ def test_files_that_are_none_damaged_or_newer_are_refused(fitted, tmp_path):
         lambda c: c["columns"][1].__setitem__("edges", [0.0]),
         lambda c: c["columns"].pop(),
         lambda c: c.__setitem__("columns", "all"),
+        lambda c: c.update(columns=[], cliques=[]),
     ):
         forged = json.loads(fitted.text)
         del forged["sha256"]

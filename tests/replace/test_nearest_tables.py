@@ -175,3 +175,14 @@ def test_candidates_want_columns_that_are_all_drawn():
     with pytest.raises(ParameterError, match="by must be one of the step's columns; 'size' is not"):
         synthesised(frame, candidates=2, by="size")
     assert shoal.Cart().anew and not shoal.Cart(candidates=2).anew
+
+
+def test_nobody_of_a_small_area_comes_back_by_the_choice():
+    """With a hundred candidates each, the three of an area would be found among them by all of its tables of pairs."""
+    rng = np.random.default_rng(100)
+    frame = pl.DataFrame({"area": ["a"] * 297 + ["z"] * 3, **{name: rng.choice(list("pqrst"), 300) for name in "xyw"}})
+    plain, _ = synthesised(frame)
+    chosen, _ = synthesised(frame, candidates=100, by="area")
+    few = [f.filter(area="z") for f in (plain, chosen)]
+    assert len(few[0]) > 0 and few[0].equals(few[1])  # as it was drawn
+    assert not plain.equals(chosen)

@@ -265,7 +265,7 @@ def _law(cliques: Sequence[CliqueOfFile], shape: tuple[int, ...]) -> Law:
         if not (all(isfinite(p) and p >= 0 for p in probabilities) and sum(probabilities) > 0):
             raise ValueError
         tables.append(np.array(probabilities, dtype=np.float64).reshape(lengths))
-    if {c for own in columns for c in own} != set(range(len(shape))) or parents[0] != -1:
+    if not columns or {c for own in columns for c in own} != set(range(len(shape))) or parents[0] != -1:
         raise ValueError
     if any(not 0 <= parent < place for place, parent in enumerate(parents) if place):
         raise ValueError

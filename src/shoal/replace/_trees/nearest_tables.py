@@ -26,6 +26,10 @@ UNIT = 64
 ROUNDS = 200
 """Rounds, at most; of tens of thousands of records, some 40 are needed."""
 
+LEAST = 30
+"""Original records of a group, or of a category that tables are compared within, from which on records are chosen. All
+pairs of fewer say so much of each that choosing by them would bring them back."""
+
 TRIED = 20
 """Exchanges tried in a round are one in so many of the records, and at least so many."""
 
@@ -140,7 +144,7 @@ def choose(columns: Sequence[Column], sets: list[list[Floats]], members: Sequenc
         candidates = np.concatenate([table[at] for table in drawn])
         kept = np.arange(len(candidates)) < len(at)
         for mine, theirs in _divided(original[at], candidates, place):
-            if kept[theirs].any():
+            if kept[theirs].any() and len(mine) >= LEAST:
                 kept[theirs], distance, left = nearest(original[at][mine], candidates[theirs], kept[theirs])
                 before, after = before + distance, after + left
         free, new = np.flatnonzero(~kept[: len(at)]), len(at) + np.flatnonzero(kept[len(at) :])
