@@ -52,7 +52,7 @@ function Open() {
   const example = async (toured) => !busy && (await act('example')) && toured && beginTour();
   if (looked) return html`<${Looked} first=${looked} how=${asked} leave=${() => see(null)} />`;
   return html`<main class="opening" id="screen"><h1>Open a table</h1>
-    <p class="lead">A table of people, with one row or several for each, or several tables that are linked, that you want to give to others. All stays on this machine: the studio uses no network.</p>
+    <p class="lead">A table of people, with one row or several for each, or several tables that are linked, that you want to give to others. All stays on this machine: the studio uses no network, unless you name a database.</p>
     <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>
       <p>Drop a file here, or <label class="file">choose one <input type="file" multiple onChange=${(e) => e.target.files[0] && take([...e.target.files])} /></label></p>
       <p class="hint">Several files at once are linked tables, such as patients and their stays. CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along. Or a release that somebody handed to you for review (.json).</p></div>
