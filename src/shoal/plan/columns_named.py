@@ -28,7 +28,7 @@ CHOSEN = (
 
 
 def chosen_by_the_table(requirements: Iterable[PrivacyModel]) -> Iterator[Mistake]:
-    """The mistake of a plan with a section `explore`, as those have that were chosen by it, that requires differential."""
+    """The mistake of requiring differential with a section `explore`, which plans keep that were chosen by it."""
     if any(model.of_account for model in requirements):
         yield (("explore",), CHOSEN)
 

@@ -25,9 +25,9 @@ from typing import Any
 from shoal.judges.base import Measure
 from shoal.mask.profiles import Profiles
 from shoal.mask.shift_dates import ShiftDates
+from shoal.plan.columns_named import chosen_by_the_table
 from shoal.plan.context import ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
-from shoal.plan.columns_named import chosen_by_the_table
 from shoal.plan.linked_explored import explored_section, read_explored
 from shoal.plan.linked_keys import OF_KEYS, OF_TABLE, person_column, read_keys
 from shoal.plan.linked_ledger import ledger_section, read_ledger
