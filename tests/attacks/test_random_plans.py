@@ -293,7 +293,7 @@ def main() -> int:
     for seed in range(given.seed, given.seed + given.plans):
         try:
             outcome, source = tried(seed)
-        except Exception as fault:  # noqa: BLE001: the next plan is tried all the same
+        except Exception as fault:  # noqa: BLE001 - the next plan is tried all the same
             outcome, source = [f"crashed: {fault!r}"], SOURCES[seed % len(SOURCES)]
         counts[f"{outcome if isinstance(outcome, str) else 'broken' if outcome else 'kept'}, {source}"] += 1
         if outcome and not isinstance(outcome, str):
