@@ -2,8 +2,8 @@
 
     python bench/private_microaggregation.py --data FOLDER
 
-FOLDER holds census.csv (the CASC reference file). The loss is the sum of squared errors of a column in percent of its sum
-of squares about the mean, averaged over columns and runs: at 100 a column of its own mean would do as well. Records are
+FOLDER holds census.csv (the CASC reference file). The loss is the sum of squared errors of a column in percent of that
+about its mean, averaged over columns and runs: at 100 a column of its own mean would do as well. Records are
 compared with the noisy mean of their own group; which one that is the release does not tell, so that with Laplace
 noise, whose cells stay their records', a release tells more than this loss says.
 """

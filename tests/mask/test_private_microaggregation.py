@@ -63,6 +63,7 @@ def naive_sums(cells, sizes, places):
 def test_groups_are_those_of_the_naive_twin(cells, k):
     sizes = group_sizes(len(cells), k)
     assert sizes.sum() == len(cells) and sizes.min() >= min(k, len(cells)) and np.ptp(sizes) <= 1
+    assert not len(group_sizes(0, k))
     x = np.array(cells)
     for places in ((0,), (1,), (0, 1)):
         order = ranks([x[:, j] for j in places], [WIDTH] * len(places))
@@ -125,12 +126,12 @@ def test_records_move_by_the_range_in_each_group_and_no_further():
 def test_epsilon_is_shared_out_by_columns_groups_and_records_of_a_person():
     table = Records.from_array(np.tile([[0.0, 4.0], [4.0, 0.0], [1.0, 1.0]], (4, 1)))
     for ranking, groups in (("records", 4), ("columns", 1)):
-        mask = method(Overheard, k=3, epsilon=2.0, ranking=ranking, records_per_person=3)
+        mask = method(Overheard, k=3, epsilon=3.0, ranking=ranking, records_per_person=3)
         done = mask.apply(table, table.names(), np.random.default_rng(0))
-        assert mask.asked == [(4, 3 * groups * WIDTH, 1)] * 2
+        assert mask.asked == [(4, 3 * groups * WIDTH, Fraction(3, 2))] * 2
         (loss,) = losses(done.facts)
-        assert (loss.epsilon, loss.delta, loss.columns) == (2.0, 0.0, ("x0", "x1"))
-        assert loss.rho == pytest.approx(1.0) and loss.rho >= 1.0
+        assert (loss.epsilon, loss.delta, loss.columns) == (3.0, 0.0, ("x0", "x1"))
+        assert loss.rho == pytest.approx(2.25) and loss.rho >= 2.25
         assert done.records.rows.min() == 12  # nobody's
 
 

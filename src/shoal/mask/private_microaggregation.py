@@ -30,7 +30,7 @@ from shoal.vocabulary.prelude import Count, Facts, Ge, method
 @method(
     "private-microaggregation",
     title="Private microaggregation (differential privacy)",
-    source="Soria-Comas et al. (2014); Sánchez et al. (2016)",
+    source="Soria-Comas et al. (2014); Sanchez et al. (2016)",
     example={"k": 3, "epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
 )
 class PrivateMicroaggregation(FineNoise):
