@@ -156,7 +156,7 @@ def _feasible_point(literals: Sequence[Literals], domain: Domain) -> Floats | No
     """A point that satisfies the linear literals."""
     system = domain.system(literals)
     if not system.equal_to.any() and (system.at_most >= 0).all():
-        return np.zeros(len(domain.continuous))  # as HiGHS finds, without the import of SciPy that costs more than all else
+        return np.zeros(len(domain.continuous))  # without the import of SciPy, which takes longest
     from scipy.optimize import linprog
 
     e, eb = _normed(system.equalities * domain.lengths, system.equal_to)
