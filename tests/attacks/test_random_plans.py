@@ -169,7 +169,9 @@ def look_up(rows: list[Row], name: str, cause: str) -> int:
     filled = 0
     for row in rows:
         if row[name] is None and row[cause] in seen:
-            row[name], filled = seen[row[cause]].most_common(1)[0][0], filled + 1
+            (value, times), *others = seen[row[cause]].most_common(2)
+            if not others or times > others[0][1]:  # two values as often as one another tell neither
+                row[name], filled = value, filled + 1
     return filled
 
 
