@@ -12,7 +12,7 @@ from mask.test_private_marginals_public import Even
 from shoal.mask._marginals import margins, selection
 from shoal.mask._marginals.junction_tree import JunctionTree
 from shoal.mask._marginals.margins import whole_counts
-from shoal.mask._marginals.model import Law
+from shoal.mask._marginals.model import JointLaw
 from shoal.mask.secret_stream import SecretStream
 from shoal.vocabulary.errors import InputError
 
@@ -169,7 +169,7 @@ def test_numbers_in_a_table_multiply_odds_and_name_the_first_clique():
     shape = (2, 3, 2)
     rng = np.random.default_rng(2)
     factors = {(0, 1): rng.random((2, 3)), (1, 2): rng.random((3, 2))}
-    law = Law.of(shape, JunctionTree.of(shape, factors), factors)
+    law = JointLaw.of(shape, JunctionTree.of(shape, factors), factors)
     more = rng.random((2, 2))
     tilted = law.among({(0, 2): more}, first=(1, 2))
     naive = factors[0, 1][:, :, None] * factors[1, 2][None] * more[:, None, :]

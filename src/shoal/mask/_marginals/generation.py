@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shoal.mask._marginals.model import Law, summed
+from shoal.mask._marginals.model import JointLaw, summed
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Floats, Longs
 
@@ -22,7 +22,7 @@ def shuffled(n: int, stream: SecretStream) -> Longs:
 
 
 def drawn(
-    law: Law, n: int, stream: SecretStream, *, independent: bool = False, given: Mapping[int, Longs] | None = None
+    law: JointLaw, n: int, stream: SecretStream, *, independent: bool = False, given: Mapping[int, Longs] | None = None
 ) -> Longs:
     """Shape (n, d); categories of new records, in random order.
 

@@ -22,7 +22,7 @@ from shoal.mask._marginals.conditions import outlines
 from shoal.mask._marginals.domain import Domain
 from shoal.mask._marginals.generation import shuffled, uniform
 from shoal.mask._marginals.junction_tree import Columns
-from shoal.mask._marginals.model import Law, summed
+from shoal.mask._marginals.model import JointLaw, summed
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Bools, Floats, Longs, Records
 from shoal.vocabulary.errors import DataError, ParameterError, plural, quoted
@@ -49,14 +49,14 @@ MOST_RECORDS = 2**31
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Margin:
+class MatchedMargin:
     """How many records there are to be with each combination of some columns' categories."""
 
     columns: Columns
     counts: Longs  # Of the shape of the columns' categories
 
     @classmethod
-    def of(cls, table: Any, domains: Sequence[Domain]) -> "Margin":
+    def of(cls, table: Any, domains: Sequence[Domain]) -> "MatchedMargin":
         """A margin from a public table with a row for each combination; what has no row is 0, equal rows add up.
 
         Raises DataError if it is none of these columns, or has counts that are not whole.
@@ -93,13 +93,13 @@ class Margins:
         Of all columns of the step.
     """
 
-    each: tuple[Margin, ...]
+    each: tuple[MatchedMargin, ...]
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, tables: Sequence[Any], domains: Sequence[Domain]) -> "Margins":
         """Margins from public tables. Raises DataError if two of them contradict one another."""
-        each = tuple(Margin.of(table, domains) for table in tables)
+        each = tuple(MatchedMargin.of(table, domains) for table in tables)
         made = cls(each=each, names=tuple(domain.like.name for domain in domains))
         if (joint := math.prod(domains[column].size for column in made.columns)) > MOST_JOINT:
             raise ParameterError(
@@ -141,7 +141,7 @@ class Margins:
             free &= self._spread(margin, margin.counts > 0)
         return free
 
-    def raked(self, law: Law) -> Law:
+    def raked(self, law: JointLaw) -> JointLaw:
         """The law with these margins, as near as `SWEEPS` come, with all of `columns` in its first clique."""
         now = law.marginal(self.columns)
         table = now.copy()
@@ -152,7 +152,7 @@ class Margins:
         ratio = np.divide(table, now, out=np.zeros_like(now), where=now > 0)
         return law.among({self.columns: ratio}, first=self.columns)
 
-    def drawn(self, law: Law, stream: SecretStream) -> dict[int, Longs]:
+    def drawn(self, law: JointLaw, stream: SecretStream) -> dict[int, Longs]:
         """By column that a margin names, its categories in as many records as there are to be; all margins hold.
 
         Raises DataError if no whole counts keep all of them, which happens where they contradict one another or a rule.
@@ -179,7 +179,7 @@ class Margins:
             )
         return {column: np.repeat(place, counts) for column, place in zip(self.columns, places)}
 
-    def _spread(self, margin: Margin, table: Any) -> Any:
+    def _spread(self, margin: MatchedMargin, table: Any) -> Any:
         """A table of a margin's columns, with axes of length 1 for all others of `columns`."""
         lengths = dict(zip(margin.columns, table.shape))
         return table.reshape([lengths.get(column, 1) for column in self.columns])
