@@ -57,9 +57,13 @@ class JointLaw:
                 table *= _within(ratio, tree.separators[place], tree.cliques[place])
         return cls(shape=shape, tree=tree, tables=tuple(tables))
 
-    def among(self, possible: Mapping[Columns, Bools]) -> "JointLaw":
-        """The law given that combinations of some columns are possible: it is 0 where a table of them is false."""
-        tree = JunctionTree.of(self.shape, [*self.tree.cliques, *possible])
+    def among(self, possible: Mapping[Columns, Bools | Floats], first: Columns = ()) -> "JointLaw":
+        """The law given that combinations of some columns are possible: it is 0 where a table of them is false.
+
+        Numbers in such a table multiply the odds of their combinations. `first`: columns of a table, or of a clique,
+        that are to be in the first clique.
+        """
+        tree = JunctionTree.of(self.shape, [*self.tree.cliques, *possible], first)
         factors = {
             clique: self._given(place, between)
             for place, (clique, between) in enumerate(zip(self.tree.cliques, self.tree.separators))
@@ -114,7 +118,7 @@ class JointLaw:
         return near
 
 
-def summed(table: Floats, columns: Sequence[int], kept: Sequence[int]) -> Floats:
+def summed(table: Floats | Longs, columns: Sequence[int], kept: Sequence[int]) -> Floats:
     """A table of some columns summed over all but those that are kept, which stay in their order."""
     return np.asarray(table.sum(axis=tuple(place for place, column in enumerate(columns) if column not in kept)))
 
@@ -142,7 +146,9 @@ def _to_the_root(tree: JunctionTree, tables: list[Floats]) -> list[Floats]:
 
 def _positive(total: float) -> float:
     if total <= 0:
-        raise ParameterError("private-marginals: rules leave no combination of categories. Take some of them out.")
+        raise ParameterError(
+            "private-marginals: rules and margins leave no combination of categories. Take some of them out."
+        )
     return total
 
 
