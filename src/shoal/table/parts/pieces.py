@@ -1,6 +1,6 @@
 """Files of records that were dealt out by a key, in Arrow's format: they can be written a piece at a time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ def piece_path(folder: Path, number: int) -> Path:
     return folder / f"{number:06d}.arrow"
 
 
-def split(frame: pl.DataFrame, places: Longs) -> list[tuple[int, Any]]:
-    """The keys of some records, each with the Arrow table of those that have it, in their order."""
+def split(frame: pl.DataFrame, places: Longs) -> Iterator[tuple[int, Any]]:
+    """The keys of some records, each with the Arrow table of those that have it, in their order; made one by one."""
     order = np.argsort(places, kind="stable")
     keys, starts = np.unique(places[order], return_index=True)
-    table = frame[order].to_arrow(compat_level=pl.CompatLevel.oldest())
     ends = [*starts[1:].tolist(), len(frame)]
-    return [(k, table.slice(low, high - low)) for k, low, high in zip(keys.tolist(), starts.tolist(), ends)]
+    for key, low, high in zip(keys.tolist(), starts.tolist(), ends):
+        yield key, frame[order[low:high]].to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def scatter(dealt: Iterable[tuple[pl.DataFrame, Longs]], count: int, folder: Path) -> list[Path]:
