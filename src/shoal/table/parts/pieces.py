@@ -60,11 +60,12 @@ def gathered(path: Path, *columns: str) -> pl.DataFrame:
     """The records of one file that were dealt out to it; all columns if none are named."""
     import pyarrow as pa
 
+    pool = pa.system_memory_pool()  # gives back what is freed; the default one keeps it
     with path.open("rb") as file:  # read by the library that wrote it: polars 1.35 does not take all of pyarrow 19
-        reader = pa.ipc.open_file(file)
+        reader = pa.ipc.open_file(file, memory_pool=pool)
         if columns:
             fields = [reader.schema.get_field_index(name) for name in columns]
-            reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields))
+            reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields), memory_pool=pool)
         table = reader.read_all()
     frame = pl.from_arrow(table.select(columns) if columns else table)
     return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
