@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from shoal.report.drawing import COLOURS, LINE_HEIGHT, PLACEHOLDERS, svg
-from shoal.report.evidence import Bin, Classes, ClassSizes, Distribution, Measured
+from shoal.report.evidence import Bin, Classes, ClassSizes, Distribution, MeasuredFigure
 from shoal.report.forms import in_unit, share
 from shoal.report.scales import Chart
 
@@ -153,7 +153,7 @@ def class_sizes_chart(classes: Classes) -> Chart:
     }
 
 
-def risks_chart(risks: Sequence[Measured]) -> Chart:
+def risks_chart(risks: Sequence[MeasuredFigure]) -> Chart:
     """Measured risks that are shares or probabilities, with the intervals of those that are estimates."""
     names = [lines_of(risk["title"]) for risk in risks]
     values = [

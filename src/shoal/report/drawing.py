@@ -42,7 +42,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Bands:
     """A vertical scale of places, each with a band for its bars.
 
     Parameters
@@ -135,7 +135,7 @@ def svg(spec: Chart) -> str:
     if y["type"] == "ordinal":
         labels = json.loads(y["axis"]["labelExpr"].removesuffix("[datum.value]"))
         tables = layers[0]["encoding"].get("yOffset", {}).get("sort", ())
-        places = Places(spec["height"]["step"], y["scale"]["paddingInner"], tables)
+        places = Bands(spec["height"]["step"], y["scale"]["paddingInner"], tables)
         paper = Paper(spec["width"], places.height(len(labels)))
         _horizontal_axis(paper, across, x)
         _labels(paper, places, labels)
@@ -208,7 +208,7 @@ def _vertical_axis(paper: Paper, scale: Scale, described: Chart) -> None:
         paper.text(paper.left - 2 * MIDDLE, height / 2, [axis["title"]], "middle", upwards=True)
 
 
-def _labels(paper: Paper, places: Places, labels: Sequence[Sequence[str]]) -> None:
+def _labels(paper: Paper, places: Bands, labels: Sequence[Sequence[str]]) -> None:
     """Labels, each of one line or several, around the middle of their places."""
     for place, lines in enumerate(labels):
         above = LINE_HEIGHT * (len(lines) - 1) / 2
@@ -216,7 +216,7 @@ def _labels(paper: Paper, places: Places, labels: Sequence[Sequence[str]]) -> No
     paper.line(0, 0, 0, paper.height, COLOURS["soft"])
 
 
-def _draw(paper: Paper, layers: Sequence[Chart], x: Scale, y: Scale | Places) -> None:
+def _draw(paper: Paper, layers: Sequence[Chart], x: Scale, y: Scale | Bands) -> None:
     """The marks of all layers."""
     for layer in layers:
         mark, encoding, rows = layer["mark"], layer["encoding"], layer["data"]["values"]
@@ -247,7 +247,7 @@ def _draw_mark(paper: Paper, mark: Chart, encoding: Chart, row: Row, across: flo
         paper.path(f"M{_px(across)},{_px(down)}{shape}", stroke_width=2, **look)
 
 
-def _draw_bars(paper: Paper, mark: Chart, encoding: Chart, rows: Sequence[Row], x: Scale, y: Scale | Places) -> None:
+def _draw_bars(paper: Paper, mark: Chart, encoding: Chart, rows: Sequence[Row], x: Scale, y: Scale | Bands) -> None:
     for row, (left, top, width, height) in _bars(encoding, rows, x, y):
         drawn = f"M{_px(left)},{_px(top)}h{_px(width)}v{_px(height)}h{_px(-width)}Z"
         if "stroke" in encoding:
@@ -261,12 +261,12 @@ ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 
 
 def _bars(
-    encoding: Chart, rows: Sequence[Row], x: Scale, y: Scale | Places
+    encoding: Chart, rows: Sequence[Row], x: Scale, y: Scale | Bands
 ) -> Iterator[tuple[Row, tuple[float, float, float, float]]]:
     """Rows with the left end, the top, the width and the height of their bars."""
     for row in rows:
         at = x.place(row[encoding["x"]["field"]])
-        if isinstance(y, Places):
+        if isinstance(y, Bands):
             top, height = y.band(row)
             yield row, (min(x.place(0.0), at), top, abs(at - x.place(0.0)), height)
         else:  # a pixel between one bin and the next
