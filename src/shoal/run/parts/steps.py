@@ -261,7 +261,7 @@ def _united(first: PartJob, second: PartJob, number: int) -> PartJob:
 
 
 def _treated(run: Run, step: Step, parts: WorkInParts, jobs: list[PartJob], count: int) -> Iterator[PartDone]:
-    """WorkInParts as they are finished; those that were before are not treated again."""
+    """Parts as they are finished; those that were before are not treated again."""
     name = f"treated-{parts.work.key}-{{:05d}}"
     waiting = []
     for job in jobs:
