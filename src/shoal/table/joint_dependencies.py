@@ -61,7 +61,7 @@ def joint_laws(
     >>> frame = pl.DataFrame({"sex": sex, "line": line, "kin": [f"{a == b}" for a, b in zip(sex, line)]})
     >>> records = shoal.Microdata.of(frame, dict.fromkeys(frame.columns, "other")).records
     >>> joint_laws(records, ["kin"], [])
-    {Dependency(by=('sex', 'line'), on='kin'): Support(exceptions=0, pairs=80, groups=4)}
+    {Dependency(by=('sex', 'line'), on='kin'): LawSupport(exceptions=0, pairs=80, groups=4)}
     """
     codes = {v.name: v.codes() for v in records.variables if v.role not in UNITS}
     codes = {name: column for name, column in codes.items() if column.max(initial=0) > 0}
