@@ -291,7 +291,10 @@ def main() -> int:
     given = arguments.parse_args()
     counts: Counter[str] = Counter()
     for seed in range(given.seed, given.seed + given.plans):
-        outcome, source = tried(seed)
+        try:
+            outcome, source = tried(seed)
+        except Exception as fault:  # noqa: BLE001 - the next plan is tried all the same
+            outcome, source = [f"crashed: {fault!r}"], SOURCES[seed % len(SOURCES)]
         counts[f"{outcome if isinstance(outcome, str) else 'broken' if outcome else 'kept'}, {source}"] += 1
         if outcome and not isinstance(outcome, str):
             print(f"seed {seed}, {source}: {'; '.join(outcome)}", flush=True)

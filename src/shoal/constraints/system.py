@@ -154,11 +154,11 @@ def _search(chosen: list[Literals], open_clauses: Sequence[Clause], domain: Poss
 
 def _feasible_point(literals: Sequence[Literals], domain: PossibleValues) -> Floats | None:
     """A point that satisfies the linear literals."""
-    if not domain.continuous:
-        return np.empty(0)
+    system = domain.system(literals)
+    if not system.equal_to.any() and (system.at_most >= 0).all():
+        return np.zeros(len(domain.continuous))  # without the import of SciPy, which takes longest
     from scipy.optimize import linprog
 
-    system = domain.system(literals)
     e, eb = _normed(system.equalities * domain.lengths, system.equal_to)
     g, gb = _normed(system.inequalities * domain.lengths, system.at_most)
     result = linprog(

@@ -10,14 +10,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from shoal.report.became import became, counts_kept
-from shoal.report.charts import Chart, class_sizes_chart, drawn, size_range, svg
+from shoal.report.charts import class_sizes_chart, drawn, size_range
 from shoal.report.decision import decision
+from shoal.report.drawing import svg
 from shoal.report.evidence import Bin, Copy, Distribution, EvidenceFile, MeasuredFigure, ReportedFigure, Requirement
 from shoal.report.exploration import TriedPlan
 from shoal.report.forms import READINGS, UnitAndLimits, figure, in_unit, in_words, is_bound, is_share, share
 from shoal.report.frontier_marks import UNPROTECTED, along_frontier, axes, axis_of, marks
 from shoal.report.headlines import by_rank, main_measure, measured
 from shoal.report.risk_map import SHAPES, Axis, Mark, MarkKind, marks_of, risk_map
+from shoal.report.scales import Chart
 from shoal.vocabulary.glossary import TERMS
 
 if TYPE_CHECKING:
