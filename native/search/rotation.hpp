@@ -39,7 +39,7 @@ class Rotation {
         for (std::size_t b = r; b-- > 0;) apply_one<1>(b, axis);
       }
     }
-    if (!(held(span, covariances_of(sample, 1)) > kGain)) reflections_.clear();
+    if (!(gain(span, covariances_of(sample, 1)) > kGain)) reflections_.clear();
   }
 
   // Turn some points, the values of a column side by side.
@@ -70,7 +70,7 @@ class Rotation {
   }
 
   // The variance along some axes, in that of as many columns with the largest.
-  double held(const std::vector<double>& axes, const std::vector<double>& covariances) const {
+  double gain(const std::vector<double>& axes, const std::vector<double>& covariances) const {
     std::vector<double> image(axes.size()), own(d_);
     multiply(covariances, axes, image);
     double along = 0.0, columns = 0.0;

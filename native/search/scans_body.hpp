@@ -178,7 +178,8 @@ void ranges(const float* block, std::size_t columns, std::size_t count, float* l
   }
 }
 
-constexpr Scans kScans = {exact_distances, distances, distances_until, near_bounds, far_bounds, at_most, at_least, ranges};
+constexpr Scans kScans = {exact_distances, distances, distances_until, near_bounds,
+                          far_bounds,      at_most,   at_least,        ranges};
 
 }  // namespace
 }  // namespace shoal

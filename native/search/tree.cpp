@@ -226,7 +226,9 @@ void Tree::scan(std::size_t leaf) {
     bound_squares(leaf);
   else
     std::fill(enough_.begin(), enough_.end(), kBeyond);
-  if (!scans_.distances_until(blocks_.block(leaf), copy_.data(), copy_.size(), count, Near ? near_.limit() : -1.0f, enough_.data(), d2)) return;
+  if (!scans_.distances_until(blocks_.block(leaf), copy_.data(), copy_.size(), count, Near ? near_.limit() : -1.0f,
+                              enough_.data(), d2))
+    return;
   if (Near) {
     std::uint32_t bits = scans_.at_most(d2, count, near_.limit());
     const bool any = bits != 0;

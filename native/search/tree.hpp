@@ -119,7 +119,7 @@ class Tree {
   std::size_t weighed_ = 0, near_leaves_ = 0, far_leaves_ = 0;
   std::vector<double> frame_;                      // the point aimed at, in the frame
   std::vector<float> copy_, toward_, antipode_;    // the same in float32, and what far_bounds needs
-  std::vector<float> rests_, enough_;              // its norms after each chunk, and the squares from which a scan goes on
+  std::vector<float> rests_, enough_;              // its norms after each chunk; squares from which a scan goes on
   std::vector<double> seed_;
   std::vector<Neighbour> neighbours_;
   FarQuery query_{};
