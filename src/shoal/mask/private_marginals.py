@@ -19,7 +19,7 @@ from shoal.mask._marginals.fitted import FittedMarginals
 from shoal.mask._marginals.generation import shuffled
 from shoal.mask._marginals.junction_tree import Columns
 from shoal.mask._marginals.prior import prior_of
-from shoal.mask._marginals.selection import Mechanism, OfTable, Search
+from shoal.mask._marginals.selection import Mechanism, OfTable, SelectionCourse
 from shoal.mask.base import Mask
 from shoal.mask.secret_stream import SecretStream
 from shoal.mask.truncate_records import places_in_units
@@ -124,7 +124,7 @@ class PrivateMarginals(Mask):
         possible = self._possible(domains)
         pairs = self.pairs or len(columns)
         prior, digest = self._prior(domains, shape, possible, pairs)
-        search = Search(
+        search = SelectionCourse(
             shape=shape,
             rho=rho,
             by=None if self.by is None else list(columns).index(self.by),

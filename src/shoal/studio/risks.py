@@ -34,7 +34,7 @@ MOST_SETS = 60
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Side:
+class TableSide:
     """A table, before or after.
 
     Parameters
@@ -56,7 +56,7 @@ class Side:
     rows: Longs
 
 
-def risks(sides: Sequence[Side], labels: Mapping[str, Mapping[str, str]]) -> Answer:
+def risks(sides: Sequence[TableSide], labels: Mapping[str, Mapping[str, str]]) -> Answer:
     """Of each side the numbers of records and persons by class size, and its riskiest records.
 
     Parameters
@@ -70,7 +70,7 @@ def risks(sides: Sequence[Side], labels: Mapping[str, Mapping[str, str]]) -> Ans
     return {"keys": list(keys), "sides": [_side(side, labels) for side in sides]}
 
 
-def _side(side: Side, labels: Mapping[str, Mapping[str, str]]) -> Answer:
+def _side(side: TableSide, labels: Mapping[str, Mapping[str, str]]) -> Answer:
     keys = side.records.names()
     classes = side.records.classes(keys)
     persons = None
@@ -102,7 +102,7 @@ def _counted(sizes: Longs) -> list[list[int]]:
 
 
 def _riskiest(
-    side: Side, keys: Sequence[str], sizes: Longs, labels: Mapping[str, Mapping[str, str]]
+    side: TableSide, keys: Sequence[str], sizes: Longs, labels: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Answer]:
     """The records in the smallest classes; of each the cell without which most others would be like it."""
     codes = {name: side.records.codes_as_written(name) for name in keys}
@@ -132,7 +132,7 @@ def _only(differs: Longs, codes: Any, record: int) -> int:
     return int(((differs == 1) & (codes != codes[record])).sum())
 
 
-def sets_of(sides: Sequence[Side], chosen: Sequence[str]) -> Answer:
+def sets_of(sides: Sequence[TableSide], chosen: Sequence[str]) -> Answer:
     """Distinction and separation of sets of quasi-identifiers, before and after, and those of a chosen set."""
     keys = sides[0].records.names()
     sizes = range(1, min(LARGEST_SET, len(keys)) + 1)
@@ -157,7 +157,7 @@ def sets_of(sides: Sequence[Side], chosen: Sequence[str]) -> Answer:
     }
 
 
-def _set(names: tuple[str, ...], sides: Sequence[Side]) -> Answer:
+def _set(names: tuple[str, ...], sides: Sequence[TableSide]) -> Answer:
     figures = [separation(side.records, tuple(name for name in names if name in side.records)) for side in sides]
     return {
         "columns": list(names),

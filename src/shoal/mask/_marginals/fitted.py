@@ -11,7 +11,7 @@ import numpy as np
 from shoal.mask._marginals.conditions import Conditions
 from shoal.mask._marginals.domain import Domain
 from shoal.mask._marginals.generation import drawn
-from shoal.mask._marginals.model import Law
+from shoal.mask._marginals.model import JointLaw
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Floats, Longs, Records, Variable
 from shoal.vocabulary.errors import ParameterError, quoted
@@ -38,7 +38,7 @@ class FittedMarginals:
     """
 
     domains: tuple[Domain, ...]
-    law: Law
+    law: JointLaw
     total: int
 
     def records(self, n: int, stream: SecretStream) -> Records:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shoal.mask._marginals.model import Law, summed
+from shoal.mask._marginals.model import JointLaw, summed
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Floats, Longs
 
@@ -19,7 +19,7 @@ def shuffled(n: int, stream: SecretStream) -> Longs:
     return np.asarray(np.lexsort((stream.integers(2**62, n), stream.integers(2**62, n))))
 
 
-def drawn(law: Law, n: int, stream: SecretStream, *, independent: bool = False) -> Longs:
+def drawn(law: JointLaw, n: int, stream: SecretStream, *, independent: bool = False) -> Longs:
     """Shape (n, d); categories of new records, in random order.
 
     Among the records that agree on what a clique already has, a column's categories come as often as the law has them,

@@ -101,7 +101,7 @@ class After:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class WorkInParts:
     """A step's work, cut up."""
 
     jobs: list[PartJob]
@@ -134,7 +134,9 @@ def after_step(run: Run, number: int, step: Step, stage: Stage, schema: Schema) 
     )
 
 
-def _as_they_lie(run: Run, number: int, step: Step, stage: Stage, schema: Schema, columns: tuple[str, ...]) -> Parts:
+def _as_they_lie(
+    run: Run, number: int, step: Step, stage: Stage, schema: Schema, columns: tuple[str, ...]
+) -> WorkInParts:
     """The parts of the stage themselves, for a step that works row by row."""
     place = run.journal.place(f"step-{number}")
     jobs = [PartJob(number=i, paths=(path,), out=place / path.name) for i, path in enumerate(stage.parts)]
@@ -147,12 +149,12 @@ def _as_they_lie(run: Run, number: int, step: Step, stage: Stage, schema: Schema
     work = StepWork(
         step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number, known=known
     )
-    return Parts(jobs=jobs, work=work)
+    return WorkInParts(jobs=jobs, work=work)
 
 
 def _blocks(
     run: Run, number: int, step: PartitionStep, stage: Stage, schema: Schema, columns: tuple[str, ...]
-) -> Parts:
+) -> WorkInParts:
     """Blocks of records that lie near one another, each in a file of its own."""
     if step.unit is None and (unit := default_unit(schema.names)) != "record":
         step = replace(step, unit=unit)  # as by default, without the loss of another unit for each block
@@ -175,7 +177,7 @@ def _blocks(
     while len(jobs) > 1 and (small := {job.number for job in jobs if _records(job) < 2 * step.method.smallest}):
         jobs, _ = _joined_with_next(jobs, small)
     work = StepWork(step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number)
-    return Parts(jobs=jobs, work=work, private={"blocks": len(files), "cuts": cuts})
+    return WorkInParts(jobs=jobs, work=work, private={"blocks": len(files), "cuts": cuts})
 
 
 def _refuse_gaps(stage: Stage, by: Sequence[str], method: str) -> None:
@@ -199,7 +201,7 @@ def _records(job: PartJob) -> int:
     return sum(len(gathered(path, ROW)) for path in job.paths)
 
 
-def _all_treated(run: Run, step: Step, parts: Parts) -> list[PartDone]:
+def _all_treated(run: Run, step: Step, parts: WorkInParts) -> list[PartDone]:
     """All parts treated; blocks that cannot be by themselves are joined with the next until they can.
 
     Raises
