@@ -77,6 +77,7 @@ USERS = {
     "proof/in_parts.py": ["parts/test_audit.py", "parts/test_counts.py"],
     "proof/repeated_in_parts.py": ["test_persons.py"],
     "release/review.py": ["cli/test_review.py"],
+    "mask/_marginals/conditions.py": ["release/test_fitted.py", "mask/test_private_marginals.py"],
     "mask/_profiles/alignment.py": ["mask/test_profiles.py"],
     "mask/_profiles/diverse.py": ["mask/test_profiles.py"],
     "mask/_profiles/people.py": ["mask/test_profiles.py"],

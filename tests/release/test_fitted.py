@@ -270,3 +270,30 @@ def test_fit_and_draw_on_the_command_line(run: Run, tmp_path):
     assert len(written) == 40 and written["age"].min() > 2 and written["stay"].max() <= 4
     status, _, err = run("draw", tmp_path / "people.csv", "--out", new)
     assert status == 2 and "is not a model" in err
+
+
+def signed(content):
+    """A file with this content and the digest that belongs to it."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return json.dumps({**content, "sha256": digest}, ensure_ascii=False)
+
+
+def test_a_file_is_read_by_its_content_as_it_is_written_down(tmp_path):
+    """Letters beyond ASCII count as themselves in the digest; an epsilon that is no number bounds nothing."""
+    stated = {"ward": ("Säugling", "7", None), "age": (0, 1)}
+    frame = pl.DataFrame({"ward": ["Säugling", "7", None] * 20, "age": [0, 1, 1] * 20})
+    roles = {"ward": ROLES["ill"], "age": ROLES["age"]}
+    plan = {**PLAN, "columns": roles, "steps": [{**PLAN["steps"][0], "domain": stated, "pairs": 1}]}
+    model = shoal.fit(frame, plan, seed=1)
+    content = json.loads(model.text)
+    del content["sha256"]
+    assert signed(content) + "\n" == model.text and "Säugling" in model.text
+    path = tmp_path / "model.json"
+    path.write_text(signed(content), encoding="utf-8")
+    assert shoal.Fitted.read(path).draw(40, seed=1)["ward"].drop_nulls().unique().sort().to_list() == ["7", "Säugling"]
+    assert len(model.draw(1)) == 1
+    for epsilon in (float("nan"), float("inf")):
+        path.write_text(signed({**content, "epsilon": epsilon}), encoding="utf-8")
+        with pytest.raises(FileError, match="is damaged"):
+            shoal.Fitted.read(path)

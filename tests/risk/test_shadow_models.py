@@ -8,6 +8,7 @@ import pytest
 
 import shoal
 from risk.test_density_ratio import ROLES, people, records
+from shoal.judges.density import Places
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.risk.shadow_models import _ratios, _relative
@@ -103,3 +104,49 @@ def test_relative_densities_by_hand_and_their_attack_on_planted_leaks() -> None:
         assert finding.details[f"by the statistic {name}"][area] == other.details[area]
     nothing = shadows([{"mask": "permute", "columns": [name]} for name in ROLES], shadows=4, statistic="relative")
     assert nothing.interval.low < 0.5 < nothing.interval.high
+
+
+APART = [{"mask": "permute", "columns": [name]} for name in ROLES]
+PLANTED = {
+    "copier": ([{"mask": "round", "columns": ["pay"], "base": 0.1}], 0.95, 1.0),
+    "half copier": ([{"mask": "sample", "fraction": 0.5}], 0.6, 0.85),
+    "copier of values": (APART, 0.6, 0.85),
+    "marginal sampler": ([{"mask": "round", "columns": ["age", "pay"], "base": 20.0}, *APART], 0.4, 0.6),
+}
+
+
+@pytest.mark.parametrize("leak", PLANTED)
+def test_planted_leaks_in_the_ensemble(leak: str) -> None:
+    """Columns dealt out anew, each with its own values, tell who has a value that nobody else has: densities do not."""
+    steps, low, high = PLANTED[leak]
+    finding = shadows(steps, n=240, shadows=6, statistic="ensemble")
+    assert low <= finding.value <= high and (finding.interval.low > 0.5) == (leak != "marginal sampler")
+    others = [
+        finding.details[f"by the statistic {name}"]["area under the curve"] for name in ("likelihood", "relative")
+    ]
+    assert (max(low for _, low, _ in others) > 0.5) == (leak in ("copier", "half copier"))
+    assert finding.details["people attacked"] == 120  # all of them, for no width was chosen by half
+
+
+def test_nearness_is_that_of_a_slow_twin() -> None:
+    first, second = records(people(9, 1)), records(people(7, 2))
+    places = Places.of(("age", "ill", "pay"), first, second)
+    asked, points = places.cells
+    mine = places.nearness(asked, points)
+    for place in range(9):
+        apart = sorted(
+            sum(
+                (a - b) ** 2 if ordered else 2.0 * (a != b) for ordered, a, b in zip(places.ordered, asked[:, place], x)
+            )
+            for x in points.T
+        )
+        differ = min(sum(a != b for a, b in zip(asked[:, place], x)) for x in points.T)
+        means = [np.mean(apart[:most]) + 1e-6 for most in (1, 5, 7)]
+        slow = [*means, (apart[0] + 1e-6) / (apart[1] + 1e-6), differ + 1e-6]
+        assert mine[:, place] == pytest.approx(-np.log(slow))
+    assert places.nearness(points, points[:, :1])[3] == pytest.approx(np.zeros(7))  # of one record there is no next
+
+
+def test_the_ensemble_wants_shadows_to_learn_from() -> None:
+    with pytest.raises(shoal.ParameterError, match="at least 6 for the statistic ensemble"):
+        shoal.ShadowModels(shadows=4, statistic="ensemble")

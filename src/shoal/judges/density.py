@@ -29,6 +29,12 @@ BACKGROUND = 0.01
 
 WIDTHS = 7
 
+NEAREST = 20
+"""Nearest records, at most, whose distances are looked at."""
+
+NO_DISTANCE = 1e-6
+"""What counts as no squared distance, for logarithms."""
+
 LOOKED_AT = 400
 """Records whose mean distance decides about the widths."""
 
@@ -89,6 +95,23 @@ class Places:
                 top = np.maximum(by * nearest, least)
                 out[number, rows] = top + log(sums * exp(by * nearest - top) + exp(least - top))
         return out - float(log(float(points.shape[1])))
+
+    def nearness(self, asked: Floats, points: Floats) -> Floats:
+        """Shape (5, m); how near points (d, n), n >= 1, lie to places (d, m), as logarithms that are high where near.
+
+        Mean squared distances of the nearest, the 5 and the `NEAREST` nearest points, the ratio of the nearest to the
+        next one, and the least number of columns that differ.
+        """
+        most = min(NEAREST, points.shape[1])
+        out = np.empty((5, asked.shape[1]))
+        for rows, square in self.squares(asked, points):
+            near = np.sort(np.partition(square, most - 1, axis=1)[:, :most], axis=1) + NO_DISTANCE
+            differ = np.zeros(square.shape, dtype=np.int64)
+            for y, x in zip(asked[:, rows], points):
+                differ += y[:, None] != x
+            first, means = near[:, 0], (near[:, :5].mean(axis=1), near.mean(axis=1))
+            out[:, rows] = first, *means, first / near[:, min(1, most - 1)], differ.min(axis=1) + NO_DISTANCE
+        return np.asarray(-log(out))
 
     def widths(self, points: Floats, rng: np.random.Generator) -> Floats:
         """Shape (`WIDTHS`,); widths from the root mean square of the distances of some points down to 1/64 of it."""

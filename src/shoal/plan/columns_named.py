@@ -1,8 +1,9 @@
-"""Columns that a plan names outside its columns: as units, for its ledger, and as accepted."""
+"""Columns that a plan names outside its columns: as units, for its ledger, and as accepted; sections that clash."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from shoal.privacy.base import PrivacyModel
 from shoal.vocabulary.errors import Mistake, unknown
 
 if TYPE_CHECKING:
@@ -15,6 +16,21 @@ def misnamed(plan: "Plan") -> Iterator[Mistake]:
     yield from _of_ledger(plan)
     yield from _of_accepted(plan)
     yield from _of_rules(plan)
+    if plan.explore is not None:
+        yield from chosen_by_the_table(plan.requirements)
+
+
+CHOSEN = (
+    "explore: candidates are compared by figures of the table, and no step pays for what the choice of one of them "
+    "tells, so that differential cannot be proved of it. Explore a public table, or an invented one of shoal.example, "
+    "and protect this one by what was chosen there, in a plan without the section explore."
+)
+
+
+def chosen_by_the_table(requirements: Iterable[PrivacyModel]) -> Iterator[Mistake]:
+    """The mistake of requiring differential with a section `explore`, which plans keep that were chosen by it."""
+    if any(model.of_account for model in requirements):
+        yield (("explore",), CHOSEN)
 
 
 def _of_units(plan: "Plan") -> Iterator[Mistake]:

@@ -25,6 +25,7 @@ from typing import Any
 from shoal.judges.base import Measure
 from shoal.mask.profiles import Profiles
 from shoal.mask.shift_dates import ShiftDates
+from shoal.plan.columns_named import chosen_by_the_table
 from shoal.plan.context import ContextName
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.linked_explored import explored_section, read_explored
@@ -249,6 +250,9 @@ def read_tables(sections: Any, source: str, folder: Path) -> LinkedPlan:
         first = with_synthesis(tables, synthesis)
         tables = {name: read(name, without=without, first=(step,)) for name, step in first}
     _check_shifts(tables)
+    required = [model for of_table in tables.values() for model in of_table.requirements]
+    if explored is not None and (mistakes := list(chosen_by_the_table(required))):
+        raise PlanError(in_words(mistakes, sections, source), mistakes)
     files = {name: str(sections["tables"][name]["file"]) for name in keys if sections["tables"][name].get("file")}
     return LinkedPlan(
         tables=tables,

@@ -7,10 +7,11 @@ import numpy as np
 
 from shoal.judges.density import Places
 from shoal.judges.further_tables import like
-from shoal.judges.membership_curve import best_attack
+from shoal.judges.membership_curve import MembershipCurve, best_attack
 from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, Records, TablePair, common, comparable
 from shoal.judges.table_pair import Again
 from shoal.kernels.elementary import exp, log
+from shoal.kernels.logit import multinomial_logit
 from shoal.risk.base import RiskMeasure
 from shoal.vocabulary.prelude import (
     Columns,
@@ -37,11 +38,21 @@ PRIOR = 4.0
 LEAST = 1e-9
 """Least variance of a logarithm of a density."""
 
+FARTHEST = 4.0
+"""Standard deviations from the mean at which a signal of the ensemble is cut."""
+
+NEAREST_ONE = -5
+"""Place of the nearness to one record among the signals of the ensemble."""
+
+FEWEST_OF_ENSEMBLE = 6
+"""Shadows with which the ensemble is trained: of all but two, two with a person and two without tell of these."""
+
 
 @method(
     "shadow-models",
     title="Membership inference by shadow models",
-    source="Carlini, Chien, Nasr, Song, Terzis & Tramèr (2022); Zarifzadeh, Liu & Shokri (2024)",
+    source="Carlini, Chien, Nasr, Song, Terzis & Tramèr (2022); Zarifzadeh, Liu & Shokri (2024); "
+    "ensemble: MIDST challenge, black-box attack on one table (2025)",
 )
 class ShadowModels(RiskMeasure):
     """Success of telling members of the original data from others by carrying the plan out again (LiRA, RMIA).
@@ -52,7 +63,10 @@ class ShadowModels(RiskMeasure):
     table, and without (normal laws of its logarithm; how much a person changes it is drawn towards the mean of all).
     So people are judged by what the method does with people like them, which distances and densities cannot. With few
     shadows a simpler comparison may do more: of the density in the true release with the mean of those of all shadows
-    (RMIA). That a person's ratio is so many times that of others orders people as the ratio does.
+    (RMIA). That a person's ratio is so many times that of others orders people as the ratio does. The ensemble leaves
+    it to a classifier what to look at: it is trained on the shadows, of which the attacker knows who is in each, with
+    densities by kernels of all widths, distances to the nearest 1, 5 and 20 records, the ratio of the nearest to the
+    next one and the fewest columns that differ, each against its mean and by its likelihoods over the other shadows.
 
     The figure is the area under the curve: the probability that a member has a higher ratio than a record of the
     holdout, ties counting one half. One half is no risk; the interval is DeLong's. The facts give the rates of true
@@ -72,8 +86,10 @@ class ShadowModels(RiskMeasure):
         With it the figure is the share of members who are told at this rate of others taken for members (0.1 or 0.01,
         say) in place of the area.
     statistic
-        The comparison by which the figure is: `likelihood` with and without the person (LiRA), or with the mean
-        (`relative`, RMIA). The facts have both, of the same shadows.
+        The comparison by which the figure is: `likelihood` with and without the person (LiRA), with the mean
+        (`relative`, RMIA), or the `ensemble` of both with distances, by a logistic regression. The facts have the
+        others, of the same shadows, but the ensemble only where it is asked for: its distances take as long as the
+        densities.
     shadows
         Times that the plan is carried out, an even number. With more, less depends on chance: 16 find most, LiRA's
         authors take 128 and more.
@@ -89,7 +105,7 @@ class ShadowModels(RiskMeasure):
     holdout: Annotated[Any, TablePath()] = None
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     false_positives: Annotated[float, Gt(0), Le(0.5), Setting()] | None = None
-    statistic: Literal["likelihood", "relative"] = "likelihood"
+    statistic: Literal["likelihood", "relative", "ensemble"] = "likelihood"
     shadows: Annotated[int, Ge(4)] = 16
     attacks: Annotated[int, Ge(10)] = 500
 
@@ -97,6 +113,11 @@ class ShadowModels(RiskMeasure):
         if self.shadows % 2:
             raise ParameterError(
                 f"shadow-models: shadows must be even, for each has a counterpart; got {self.shadows}."
+            )
+        if self.statistic == "ensemble" and self.shadows < FEWEST_OF_ENSEMBLE:
+            raise ParameterError(
+                f"shadow-models: shadows must be at least {FEWEST_OF_ENSEMBLE} for the statistic ensemble, whose "
+                f"classifier learns from each what the others tell of it; got {self.shadows}."
             )
 
     def judge(self, pair: TablePair, rng: Generator) -> Finding:
@@ -116,8 +137,12 @@ class ShadowModels(RiskMeasure):
             name: best_attack(of_all[:, : attacked.members], of_all[:, attacked.members :], rng)
             for name, of_all in scores.items()
         }
-        chosen, curve = curves[self.statistic]
-        (other,) = (name for name in curves if name != self.statistic)
+        chosen, curve = curves["likelihood" if self.statistic == "ensemble" else self.statistic]
+        if self.statistic == "ensemble":
+            near_truth, *near = (places.nearness(people, cells) for cells in points)
+            all_signals = np.stack([np.vstack(both) for both in zip(signals, near)])
+            score = _ensemble(all_signals, np.vstack([truth, near_truth]), inside)
+            curve = MembershipCurve.of(score[: attacked.members], score[attacked.members :], rng)
         value, interval = curve.figure(self.false_positives)
         return self.finding(
             value,
@@ -126,7 +151,11 @@ class ShadowModels(RiskMeasure):
             interval=interval,
             facts={
                 **curve.facts,
-                f"by the statistic {other}": Nested(curves[other][1].facts),
+                **{
+                    f"by the statistic {name}": Nested(other.facts)
+                    for name, (_, other) in curves.items()
+                    if other is not curve
+                },
                 "shadow models": OfPlan(self.shadows),
                 "people attacked": Count(n=len(curve.members), unit="people"),
                 "others attacked": Count(n=len(curve.others), unit="people"),
@@ -224,3 +253,37 @@ def _ratios(signals: Floats, truth: Floats, inside: Bools) -> Floats:
     spread = max(float(difference.var() - noise.mean()), 0.0)
     difference = difference.mean() + spread / (spread + noise) * (difference - difference.mean())
     return np.asarray(difference * (truth - (means[0] + means[1]) / 2) / variance)
+
+
+def _ensemble(signals: Floats, truth: Floats, inside: Bools) -> Floats:
+    """Shape (people,); probabilities of being in the table by a classifier that was trained on the shadows.
+
+    `signals`: shape (shadows, signals, people), those of nearness last;
+    `truth`: shape (signals, people). What is seen of a shadow is compared with all others but its counterpart, so that
+    each person is in half of them. Whoever is attacked is in half of the shadows whether he is a member or not: the
+    classifier learns nothing of who is one.
+    """
+    pairs = np.arange(len(signals)).reshape(-1, 2)
+    others = [np.delete(pairs, number, axis=0).ravel() for number in range(len(pairs))]
+    seen = [_compared(signals[others[s // 2]], signals[s], inside[others[s // 2]]) for s in range(len(signals))]
+    trained = np.concatenate(seen)
+    centre, spread = trained.mean(axis=0), np.maximum(trained.std(axis=0), LEAST)
+
+    def design(compared: Floats) -> Floats:
+        cut = np.clip((compared - centre) / spread, -FARTHEST, FARTHEST)
+        return np.column_stack([np.ones(len(cut)), cut])
+
+    label = inside.ravel().astype(np.float64)
+    model = multinomial_logit(design(trained), np.column_stack([1 - label, label]), np.ones(trained.shape[1] + 1))
+    return np.asarray(model.probabilities(design(_compared(signals, truth, inside)))[:, 1])
+
+
+def _compared(signals: Floats, seen: Floats, inside: Bools) -> Floats:
+    """Shape (people, 3 signals); signals of a release against those of shadows.
+
+    Differences from the mean, the same times how far from others a person is, and ratios of likelihoods.
+    """
+    mean = signals.mean(axis=0)
+    alone = mean[NEAREST_ONE] - mean[NEAREST_ONE].mean()
+    ratios = [_ratios(signals[:, place], seen[place], inside) for place in range(len(seen))]
+    return np.vstack([seen - mean, (seen - mean) * alone, *ratios]).T

@@ -367,3 +367,17 @@ def test_what_is_required_to_be_differentially_private_is_not_chosen_by_the_tabl
         with pytest.raises(PlanError, match="no step pays for what the choice of one of them tells"):
             shoal.explore(frame, required, tmp_path / "required")
     assert not (tmp_path / "required").exists()
+
+
+def test_a_plan_that_was_chosen_by_the_table_is_not_made_differentially_private_afterwards(tmp_path: Path) -> None:
+    """Explored without the requirement, a candidate's plan says so: with the requirement added it is refused."""
+    noise = {"mask": "laplace", "columns": list(COLUMNS), "bounds": {name: [-3, 3] for name in COLUMNS}}
+    explored = shoal.explore(table(20), plan(method={"noisy": [{**noise, "epsilon": [8]}]}), tmp_path)
+    publish_frontier(explored, tmp_path)
+    chosen = Plan.read(tmp_path / "plans" / f"{slug(explored.points[0].name)}.yaml").as_mapping()
+    required = {**chosen, "requirements": [{"privacy": "differential", "epsilon": 8}]}
+    for use in (shoal.protect, shoal.assess, shoal.fit):
+        with pytest.raises(PlanError, match="in a plan without the section explore"):
+            use(table(20), required)
+    written_anew = {key: content for key, content in required.items() if key != "explore"}
+    assert Plan.of(written_anew).explore is None

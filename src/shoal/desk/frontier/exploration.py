@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from shoal.run.linked import links_of, with_persons
 from shoal.table.files.checksums import sha256_of
 from shoal.table.files.kept_results import KeptResults
 from shoal.table.microdata import Microdata
-from shoal.vocabulary.errors import DataError, PlanError
+from shoal.vocabulary.errors import DataError
 from shoal.vocabulary.facts import Better
 from shoal.vocabulary.parameters import TablePath, holds
 from shoal.vocabulary.progress import shown
@@ -148,7 +148,8 @@ def explore(
     folder
         Folder in which files that the plan names are looked up; by default that of the plan's file.
     """
-    tries, bare, axes, table = _asked(any_plan(plan, folder), table)
+    asked = any_plan(plan, folder)
+    tries, bare, axes, table = _asked(asked, table)
     kept = KeptResults(Path(directory) / POINTS)
     keys = _keys((bare, *tries), table, axes, seed)
     results: dict[str, CandidateResult] = {name: kept[key] for name, key in keys.items() if key in kept}
@@ -172,7 +173,7 @@ def explore(
         pareto=pareto,
         recommended=recommended,
         because=because,
-        plans={c.name: c.plan for c in tries},
+        plans={c.name: replace(c.plan, explore=asked.explore) for c in tries},
     )
 
 
@@ -188,17 +189,7 @@ def listed(table: Any, plan: Plan | LinkedPlan, directory: str | Path, *, seed: 
 
 
 def _asked(plan: Plan | LinkedPlan, table: Any) -> tuple[list[Candidate], Candidate, Axes, Any]:
-    """The candidates, the table without protection, the axes, and the table, or tables, as they are tried.
-
-    Raises PlanError for a plan that requires differential privacy: which candidate is best hangs on the table.
-    """
-    plans = plan.tables.values() if isinstance(plan, LinkedPlan) else (plan,)
-    if any(model.of_account for described in plans for model in described.requirements):
-        raise PlanError(
-            "explore: candidates are compared by figures of the table, and no step pays for what the choice of one of "
-            "them tells, so that differential could not be proved of it. Explore a public table, or an invented one of "
-            "shoal.example, and protect this one by what was chosen there."
-        )
+    """The candidates, the table without protection, the axes, and the table, or tables, as they are tried."""
     if isinstance(plan, LinkedPlan):
         return linked_candidates(plan), linked_unprotected(plan), linked_axes(plan), tables_in_memory(table, plan)
     return candidates(plan), unprotected(plan), axes_of(plan), table
