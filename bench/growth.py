@@ -1,13 +1,13 @@
 """How the cost of methods and measures grows with records, categories, columns and the size of groups.
 
     python bench/growth.py rows                          # single cases that were once steep, by name
-    python bench/growth.py rows --only "800 categories"
-    python bench/growth.py grid                          # every method of the registry along four axes, half an hour
+    python bench/growth.py rows --only "800 categories" --seconds 120
+    python bench/growth.py grid                          # every method of the registry along four axes, a quarter of an hour
     python bench/growth.py grid --only mdav --write bench/growth.json
     python bench/growth.py check --write bench/growth.json  # exponents beyond what `scales` lets expect
 
-Each case, and each axis of a method, has a process of its own with one thread, at most --seconds of CPU (of a single
-call on an axis a quarter) and --memory GB. Figures are CPU seconds of the call alone, and the memory it added. An
+Each case, and each axis of a method, has a process of its own with one thread, at most --seconds of CPU (an axis ends
+after a call that takes a quarter) and --memory GB. Figures are CPU seconds of the call alone, and the memory it added. An
 exponent is the slope between the two largest sizes; it is not told where these take less than a few hundredths of a
 second. `grid` adds its figures to those of the file.
 """
@@ -17,17 +17,21 @@ import json
 import math
 import os
 import resource
-import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from alone import CHILD, child_arguments
-from growth_cases import AXES, ROWS, along, call_of, measured_axes, table_for
+from growth_cases import AXES, ROWS, along, call_of, made_before, measured_axes, table_for
 from shoal.vocabulary.registry import entry, registered
 
 THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "POLARS_MAX", "POLARS")}
+COPIES = get_context("fork")
+"""Of a process that has imported all methods and made the tables, and has called none."""
+
 LEAST_SECONDS = 0.03
 """CPU seconds from which on two sizes tell an exponent."""
 
@@ -48,50 +52,58 @@ def timed(call: Any) -> tuple[float, float]:
     return time.process_time() - start, peak() - before
 
 
-def child(asked: dict[str, Any], seconds: float) -> None:
-    """Print the figures of a case, or of the sizes of an axis up to the first that takes long."""
-    if "axis" not in asked:
-        print(json.dumps(timed(call_of(asked))))
+def points(asked: dict[str, Any], seconds: float) -> Iterator[Any]:
+    """The figures of a case, the kind of table that a method takes, or the sizes of an axis until one takes long."""
+    if "table" in asked:
+        yield timed(call_of(asked))
         return
-    method, points = entry(asked["kind"], asked["name"]), []
-    shares = table_for(method)
-    if asked["axis"] not in measured_axes(method, shares):
+    method = entry(asked["kind"], asked["name"])
+    if "axis" not in asked:
+        yield table_for(method)
         return
     for size in AXES[asked["axis"]]:
-        points.append([size, *timed(call_of(along(method, asked["axis"], size, shares)))])
-        print(json.dumps(points), flush=True)
-        if points[-1][1] > seconds / 4:
-            break
+        spent, added = timed(call_of(along(method, asked["axis"], size, asked["shares"])))
+        yield size, round(spent, 3), round(added)
+        if spent > seconds / 4:
+            return
 
 
-def limited(seconds: int, memory: float) -> None:
+def child(writer: Any, asked: dict[str, Any], seconds: int, memory: float) -> None:
+    """Send figures as they come, and at last why there are no more, if they did not end of themselves."""
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_AS, (int(memory * 2**30),) * 2)
+    try:
+        for point in points(asked, seconds):
+            writer.send(point)
+    except MemoryError:
+        writer.send(f"over {memory:g} GB")
+    except Exception as failure:
+        writer.send(f"{type(failure).__name__}: {failure}")
 
 
-def run(case: dict[str, Any], seconds: int, memory: float) -> tuple[Any, str]:
-    """What a process of its own prints last, and why it did not end, if so."""
-    done = subprocess.run(
-        [sys.executable, __file__, CHILD, json.dumps(case), str(seconds)],
-        capture_output=True,
-        text=True,
-        env=os.environ | THREADS,
-        preexec_fn=lambda: limited(seconds, memory),
-    )
-    figures = json.loads(done.stdout.splitlines()[-1]) if done.stdout.strip() else None
-    if done.returncode == 0:
-        return figures, ""
-    if "MemoryError" in done.stderr or "bad_alloc" in done.stderr:
-        return figures, f"over {memory:g} GB"
-    lines = done.stderr.strip().splitlines()
-    return figures, lines[-1] if lines else f"over {seconds} s"
+def run(asked: dict[str, Any], seconds: int, memory: float) -> tuple[list[Any], str]:
+    """What a copy of this process sends, and why it did not end, if so."""
+    reader, writer = COPIES.Pipe(duplex=False)
+    process = COPIES.Process(target=child, args=(writer, asked, seconds, memory))
+    process.start()
+    writer.close()
+    figures, why = [], ""
+    with suppress(EOFError):
+        while True:
+            came = reader.recv()
+            if isinstance(came, str):
+                why = came
+            else:
+                figures.append(came)
+    process.join()
+    return figures, why or (f"over {seconds} s" if process.exitcode else "")
 
 
 def rows(only: str, seconds: int, memory: float) -> None:
     for name, case in ROWS.items():
         if only in name:
             figures, why = run(case, seconds, memory)
-            print(f"{name:64s} {why or f'{figures[0]:8.2f} s {figures[1]:7.0f} MB'}", flush=True)
+            print(f"{name:64s} {why or f'{figures[0][0]:8.2f} s {figures[0][1]:7.0f} MB'}", flush=True)
 
 
 def exponent(points: list[list[float]]) -> float | None:
@@ -109,23 +121,22 @@ def grid(only: str, seconds: int, memory: float, write: Path | None) -> None:
         name = f"{method.kind} {method.name}"
         if only not in name:
             continue
+        asked: dict[str, Any] = {"kind": method.kind, "name": method.name}
+        taken, why = run(asked, seconds, memory)
         axes = {}
-        for axis in AXES:
-            points, why = run({"kind": method.kind, "name": method.name, "axis": axis}, seconds, memory)
-            if points:
-                rounded = [[size, round(spent, 3), round(added)] for size, spent, added in points]
-                axes[axis] = {"points": rounded, "exponent": exponent(points), "ended": why}
-            elif axis == "records":
-                axes[axis] = {"points": [], "exponent": None, "ended": why}
-                break
-        figures_of[name] = axes
-        print(
-            name,
-            {axis: (along["exponent"], along["points"][-1:], along["ended"]) for axis, along in axes.items()},
-            flush=True,
-        )
+        for axis in measured_axes(method, taken[0]) if taken else ():
+            made_before(axis, taken[0])
+            figures, ended = run(asked | {"axis": axis, "shares": taken[0]}, seconds, memory)
+            axes[axis] = {"points": figures, "exponent": exponent(figures), "ended": ended}
+        figures_of[name] = axes or {"ended": why}
+        print(name, json.dumps(figures_of[name]), flush=True)
         if write:
-            write.write_text(json.dumps(figures_of, indent=1) + "\n")
+            write.write_text(written(figures_of))
+
+
+def written(figures_of: dict[str, Any]) -> str:
+    """JSON with a line for each method."""
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(axes)}" for name, axes in figures_of.items()) + "\n}\n"
 
 
 def check(written: Path) -> None:
@@ -143,14 +154,12 @@ def check(written: Path) -> None:
 
 
 def main() -> None:
-    given = child_arguments()
-    if given is not None:
-        child(json.loads(given[0]), float(given[1]))
-        return
+    if not os.environ.keys() >= THREADS.keys():
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | THREADS)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["rows", "grid", "check"])
     parser.add_argument("--only", default="")
-    parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--memory", type=float, default=8)
     parser.add_argument("--write", type=Path)
     chosen = parser.parse_args()

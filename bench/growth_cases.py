@@ -1,7 +1,9 @@
 """What `bench/growth.py` measures: calls as plain values, from which a process of its own makes them again."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -92,9 +94,16 @@ def released(records: Records) -> Records:
     return replace(records, variables=tuple(changed))
 
 
+@cache
+def pair(table: str) -> tuple[Records, Records]:
+    """An original and what became of it, from the arguments of `variables` as JSON."""
+    records = Records.of(variables(**json.loads(table)))
+    return records, released(records)
+
+
 def call_of(given: dict[str, Any]) -> Callable[[], Any]:
     """The call that is measured; tables and methods are made before it."""
-    kind, records = given["kind"], Records.of(variables(**given["table"]))
+    kind, records = given["kind"], pair(json.dumps(given["table"]))[0]
     if kind == "account":
         return account_of(given["method"], records)
     method = build(kind, {kind: given["method"], **given["parameters"]})
@@ -106,7 +115,7 @@ def call_of(given: dict[str, Any]) -> Callable[[], Any]:
     if kind == "replace":
         groups = np.zeros(len(records), dtype=np.int32)
         return lambda: method.apply(records, columns, Partition(labels=groups), np.random.default_rng(1))
-    after = released(records)
+    after = pair(json.dumps(given["table"]))[1]
     if kind == "privacy":
         return lambda: method.check(after, original=records)
     return lambda: method.measure(records, after)
@@ -197,7 +206,7 @@ ROWS = _rows()
 
 
 AXES: dict[str, tuple[int, ...]] = {
-    "records": (1_000, 4_000, 16_000, 64_000),
+    "records": (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000),
     "categories": (4, 40, 400, 4_000),
     "columns": (4, 16, 64),
     "k": (3, 30, 300),
@@ -210,21 +219,33 @@ KINDS_OF_TABLES = ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))
 
 def along(entry: Entry, axis: str, size: int, shares: tuple[float, float]) -> dict[str, Any]:
     """The call of a method at one size of an axis."""
-    at = {"records": 4_000, "categories": 8, "columns": 4, "k": None} | {axis: size}
+    parameters = dict(entry.example) | ({"k": size} if axis == "k" else {})
+    table = table_along(axis, size, shares)
+    return {"kind": entry.kind, "method": entry.name, "parameters": parameters, "table": table}
+
+
+def table_along(axis: str, size: int, shares: tuple[float, float]) -> dict[str, Any]:
+    """The table at one size of an axis, as arguments of `variables`."""
+    at = {"records": 4_000, "categories": 8, "columns": 4} | {axis: size}
     numbers, nominals = (round(share * at["columns"]) for share in shares)
-    parameters = dict(entry.example) | ({"k": at["k"]} if at["k"] else {})
-    return case(entry.kind, entry.name, at["records"], numbers, (at["categories"],) * nominals, **parameters, secret=5)
+    return {"n": at["records"], "numbers": numbers, "nominals": [at["categories"]] * nominals, "secret": 5}
+
+
+def made_before(axis: str, shares: tuple[float, float]) -> None:
+    """Make the tables of an axis, which copies of this process then have."""
+    for size in AXES[axis]:
+        pair(json.dumps(table_along(axis, size, shares)))
 
 
 def table_for(entry: Entry) -> tuple[float, float]:
-    """The first kind of table that a method takes; raises what the last one raised if it takes none."""
+    """The first kind of table that a method takes; raises ValueError if it takes none."""
     for shares in KINDS_OF_TABLES:
         try:
             if getattr(call_of(along(entry, "records", 200, shares))(), "value", 0) is not None:
                 return shares
         except (ShoalError, ImportError):
             continue
-    raise SystemExit("takes none of the tables")
+    raise ValueError("takes none of the tables")
 
 
 def measured_axes(entry: Entry, shares: tuple[float, float]) -> list[str]:

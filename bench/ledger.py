@@ -11,15 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.ledger.entry import Entry, numbers_of
-from shoal.ledger.proof import History, verdicts_over
+from shoal.ledger.entry import LedgerEntry, numbers_of
+from shoal.ledger.proof import ReleasedPersons, verdicts_over
 from shoal.ledger.store import Ledger, new_secret
 from shoal.plan.sections import LedgerRules
 
 CLASSES = 5_000
 
 
-def entry(persons: np.ndarray, groups: np.ndarray) -> Entry:
+def entry(persons: np.ndarray, groups: np.ndarray) -> LedgerEntry:
     """A release of persons in classes."""
     about = {
         "audience": None,
@@ -30,7 +30,7 @@ def entry(persons: np.ndarray, groups: np.ndarray) -> Entry:
         "m": None,
     }
     patterns = np.zeros((CLASSES, 1), dtype=np.uint8)
-    return Entry(about=about, persons=persons, groups=groups, patterns=patterns)
+    return LedgerEntry(about=about, persons=persons, groups=groups, patterns=patterns)
 
 
 def main(n: int = 1_000_000, earlier: int = 1) -> None:
@@ -54,7 +54,7 @@ def main(n: int = 1_000_000, earlier: int = 1) -> None:
         start = time.process_time()
         verdicts = verdicts_over(ledger, ledger.counted(), release, LedgerRules(key="person"), 5)
         assert all(verdict.holds for verdict in verdicts)
-        assert len(History().after(release).persons) == n
+        assert len(ReleasedPersons().after(release).persons) == n
         print(f"judging beside {earlier} of {n:,} persons: {time.process_time() - start:.1f} s", flush=True)
     print(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10:,} MB")
 

@@ -1,10 +1,8 @@
 """What all tests share."""
 
 import gc
-import json
 import os
 from collections.abc import Iterator
-from html import escape
 from secrets import randbelow
 
 import numpy as np
@@ -13,7 +11,6 @@ from hypothesis import HealthCheck, Phase, seed, settings
 
 from command_line import Run, runner
 from published.reference import NOT_RUN
-from shoal.report.renderer import Renderer
 from studio.pages import browser, chromium, empty, fresh, shared
 
 __all__ = ["browser", "chromium", "empty", "fresh", "shared"]
@@ -95,18 +92,6 @@ def no_wait_for_the_disk() -> Iterator[None]:
     """No test asks what a loss of power leaves, so that none waits for it; programs that tests start do wait."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda handle: None)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="module")
-def sketches() -> Iterator[None]:
-    """In place of a picture a page has all that it is drawn of, as text.
-
-    Drawing takes most of the time of a release of few records, and a picture that cannot be drawn is left out. Tests
-    of pictures draw them: they have an empty fixture of this name. So do programs that tests start.
-    """
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Renderer, "svg", lambda self, spec: f"<svg ><desc>{escape(json.dumps(spec))}</desc></svg>")
         yield
 
 

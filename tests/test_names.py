@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,3 +103,14 @@ def test_the_rule_by_hand() -> None:
     )
     named = [line.split(";")[0] for line in misnamed(script_identifiers(script))]
     assert named == ["line 1: gone", "line 2: held", "line 3: room", "line 3: told", "line 4: held"]
+
+
+def test_a_class_has_a_name_of_its_own(project: Path) -> None:
+    """A reader who meets a public class by its name knows which one it is."""
+    homes = Counter(
+        node.name
+        for path in (project / "src" / "shoal").rglob("*.py")
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in homes.items() if count > 1] == []

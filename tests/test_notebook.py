@@ -37,11 +37,6 @@ CELLS = {
 
 
 @pytest.fixture(scope="module")
-def sketches() -> None:
-    """Pictures are drawn."""
-
-
-@pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
     """What each cell gives back."""
     import nbformat

@@ -186,7 +186,8 @@ void add_distributions(nb::module_& m) {
 
 void add_requirements(nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<Requirement>(m, "Requirement", "What groups must satisfy in one column.");
+  nb::class_<Requirement>(m, "Requirement", "What groups must satisfy in one column.")
+      .def("least", &Requirement::least, "size"_a, "An excess that no group of so many records is below.");
   nb::class_<Close, Requirement>(m, "Close", "A group's distance from the table is at most t.")
       .def(nb::init<const Distribution&, double>(), "table"_a, "t"_a, nb::keep_alive<1, 2>());
   nb::class_<Diverse, Requirement>(m, "Diverse", "l-diversity of a kind; c is that of recursive (c, l)-diversity.")

@@ -30,7 +30,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "core/ratio.hpp"
@@ -62,6 +64,12 @@ class Distribution {
     after.erase(after.begin() + static_cast<std::ptrdiff_t>(out));
     after.insert(std::upper_bound(after.begin(), after.end(), in), in);
     return cost(after.data(), c);
+  }
+
+  // A cost that no group of `c` members is below, as near to the least as is known.
+  virtual Wide least(std::size_t c) const {
+    (void)c;
+    return 0;
   }
 
   // The distance that a cost means for a group of `c` members.
@@ -144,6 +152,17 @@ class Ordered : public Distribution {
       }
     }
     return now;
+  }
+
+  // At every step the whole number of members at or below whose share is nearest to the table's. These numbers ascend.
+  Wide least(std::size_t c) const override {
+    if (missing_ > 0) return 0;
+    Wide sum = 0;
+    for (std::size_t j = 0; j + 1 < m_; ++j) {
+      const std::int64_t over = static_cast<std::int64_t>(c) * below_[j + 1] % n_;
+      sum += static_cast<Wide>(place_[j + 1] - place_[j]) * std::min(over, n_ - over);
+    }
+    return sum;
   }
 
   double distance(Wide cost, std::size_t c) const override {
@@ -287,6 +306,20 @@ class Taxonomy : public Distribution {
       }
     }
     return sum;
+  }
+
+  // A cost is, level by level, half of what the shares of the nodes differ by; on each level members are shared out by
+  // itself, by the largest remainders.
+  Wide least(std::size_t c) const override {
+    Wide twice = 0;
+    for (std::size_t l = 0; l < height_; ++l) {
+      std::vector<std::int64_t> over;
+      for (const std::int64_t count : records_[l]) over.push_back(static_cast<std::int64_t>(c) * count % n_);
+      std::sort(over.begin(), over.end(), std::greater<>());
+      std::int64_t left = std::accumulate(over.begin(), over.end(), std::int64_t{0}) / n_;
+      for (const std::int64_t rest : over) twice += left-- > 0 ? n_ - rest : rest;
+    }
+    return twice / 2;
   }
 
   double distance(Wide cost, std::size_t c) const override {

@@ -7,6 +7,8 @@
 // member that gives way returns to the records that are left but not to this group's candidates. Fewer than 2k
 // records left make the last group.
 //
+// A group whose excess is the least that k records can have is left as it is: no candidate could lower it.
+//
 // A try costs one update of the excess for each different member value (requirement_check.hpp). Ties go to the nearer
 // member, then to the lower row. Candidates come from the tree, a few at first and four times as many whenever they
 // are used up, so that a group that soon holds looks at few records.
@@ -22,7 +24,7 @@ class KAnonymityFirst {
  public:
   KAnonymityFirst(const Points& table, RequirementCheck& check, std::size_t k)
       : table_(table), k_(k), check_(check), mean_(mean_of(table)), engine_(table, all_rows(table.n), scans_for(table, true)),
-        label_(table.n, -1) {
+        label_(table.n, -1), enough_(std::max(0.0, check.least(k))) {
     for (std::size_t i = 0; i < table.n; ++i) mean_.add(table.row(i));
   }
 
@@ -51,11 +53,11 @@ class KAnonymityFirst {
     close(members);
   }
 
-  // Exchange members for the next nearest until the group has no excess.
+  // Exchange members for the next nearest until the group has no excess, or the least that there can be.
   void settle(Record seed, std::vector<Record>& members, Progress& progress) {
     GroupState group = check_.open(members);
     const std::size_t live = engine_.live();
-    for (std::size_t next = k_; group.excess > 0 && next < live; ++next) {
+    for (std::size_t next = k_; group.excess > enough_ && next < live; ++next) {
       if (next == near_.size()) engine_.nearest(row(seed), seed, std::min(kMore * next, live), near_);
       exchange(members, group, near_[next].row);
       progress.tick(1.0 - static_cast<double>(live) / static_cast<double>(label_.size()));
@@ -91,6 +93,7 @@ class KAnonymityFirst {
   EngineOf<Points> engine_;
   std::vector<Neighbour> near_;  // of the seed, itself first
   std::vector<std::int32_t> label_;
+  double enough_;
   std::int32_t count_ = 0;
 };
 

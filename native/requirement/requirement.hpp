@@ -28,6 +28,11 @@ class Requirement {
     (void)bin;
     return c;
   }
+  // An excess that no group of c is below.
+  virtual double least(std::size_t c) const {
+    (void)c;
+    return -1e300;
+  }
   double excess(const Bin* sorted, std::size_t c) const { return excess(state(sorted, c), c); }
 };
 
@@ -41,6 +46,7 @@ class Close : public Requirement {
     return table_->cost_after_swap(sorted, c, now, out, in);
   }
   double excess(Wide state, std::size_t c) const override { return table_->distance(state, c) - t_; }
+  double least(std::size_t c) const override { return table_->distance(table_->least(c), c) - t_; }
   std::unique_ptr<Requirement> beside(const Tallied& records) const override {
     return std::make_unique<Close>(table_->of(records), t_);
   }

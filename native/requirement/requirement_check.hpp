@@ -37,6 +37,13 @@ class RequirementCheck {
 
   std::size_t most(std::size_t column, Bin bin, std::size_t c) const { return requirements_[column]->most(bin, c); }
 
+  // An excess that no group of c is below.
+  double least(std::size_t c) const {
+    double worst = -1e300;
+    for (const Requirement* requirement : requirements_) worst = std::max(worst, requirement->least(c));
+    return worst;
+  }
+
   GroupState open(const std::vector<Record>& members) const {
     GroupState group;
     for (std::size_t q = 0; q < columns(); ++q) {

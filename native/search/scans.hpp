@@ -16,6 +16,7 @@ namespace shoal {
 
 constexpr std::size_t kBlock = 32;
 constexpr std::size_t kFan = 8;
+constexpr std::size_t kChunk = 8;  // columns after which a distance may have told enough
 
 // What the upper bound of the distance from a point q to a box needs; see `far_bounds`.
 struct FarQuery {
@@ -34,6 +35,10 @@ struct Scans {
   void (*exact_distances)(const double* block, const double* q, std::size_t d, double* out);
   // float32 distances of the first `count` records of a block to q.
   void (*distances)(const float* block, const float* q, std::size_t d, std::size_t count, float* out);
+  // As `distances`; or false, where after some chunk of columns all sums so far are above `nearest`, and below what
+  // `farthest` has for that chunk.
+  bool (*distances_until)(const float* block, const float* q, std::size_t d, std::size_t count, float nearest,
+                          const float* farthest, float* out);
   // Lower bounds of the distances from q to eight boxes.
   void (*near_bounds)(const float* boxes, const float* q, std::size_t d, float* out);
   // Upper bounds of the distances from q to the records in eight boxes.

@@ -39,6 +39,16 @@ inline std::uint32_t bits_at_most(Lanes a, Lanes b) {
 }
 #endif
 
+// Have 32 floats brought into the cache; any address will do.
+#if defined(__GNUC__)
+inline void fetch_early(const float* p) {
+  __builtin_prefetch(p);
+  __builtin_prefetch(p + 16);
+}
+#else
+inline void fetch_early(const float*) {}
+#endif
+
 void exact_distances(const double* block, const double* q, std::size_t d, double* out) {
   Doubles sum[8] = {};
   for (std::size_t j = 0; j < d; ++j, block += kBlock) {
@@ -69,6 +79,37 @@ void distances(const float* block, const float* q, std::size_t d, std::size_t co
     distances_of<4>(block, q, d, out);
   else
     distances_of<2>(block, q, d, out);
+}
+
+template <std::size_t Groups>
+inline bool distances_until_of(const float* block, const float* q, std::size_t d, float nearest, const float* farthest,
+                               float* out) {
+  Lanes sum[Groups] = {};
+  for (std::size_t j = 0; j < d; ++farthest) {
+    for (const std::size_t end = d - j < kChunk ? d : j + kChunk; j < end; ++j, block += kBlock) {
+      fetch_early(block + (d + 1) * kBlock);  // the next leaf's
+      const Lanes x = spread(q[j]);
+      for (std::size_t g = 0; g < Groups; ++g) {
+        const Lanes t = load(block + kFan * g) - x;
+        sum[g] += t * t;
+      }
+    }
+    if (j == d) break;
+    Lanes low = sum[0], high = sum[0];
+    for (std::size_t g = 1; g < Groups; ++g) {
+      low = least(low, sum[g]);
+      high = most(high, sum[g]);
+    }
+    if (!bits_at_most(low, spread(nearest)) && !bits_at_most(spread(*farthest), high)) return false;
+  }
+  for (std::size_t g = 0; g < Groups; ++g) store(out + kFan * g, sum[g]);
+  return true;
+}
+
+bool distances_until(const float* block, const float* q, std::size_t d, std::size_t count, float nearest,
+                     const float* farthest, float* out) {
+  return count > 16 ? distances_until_of<4>(block, q, d, nearest, farthest, out)
+                    : distances_until_of<2>(block, q, d, nearest, farthest, out);
 }
 
 void near_bounds(const float* boxes, const float* q, std::size_t d, float* out) {
@@ -137,7 +178,8 @@ void ranges(const float* block, std::size_t columns, std::size_t count, float* l
   }
 }
 
-constexpr Scans kScans = {exact_distances, distances, near_bounds, far_bounds, at_most, at_least, ranges};
+constexpr Scans kScans = {exact_distances, distances, distances_until, near_bounds,
+                          far_bounds,      at_most,   at_least,        ranges};
 
 }  // namespace
 }  // namespace shoal

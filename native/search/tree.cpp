@@ -105,6 +105,9 @@ void Tree::aim(const double* q) {
     copy_[j] = static_cast<float>(frame_[j]);
   }
   norm_ = std::sqrt(sum);
+  rests_.resize(blocks_.chunks());
+  enough_.resize(blocks_.chunks());
+  blocks_.rests_of([this](std::size_t j) { return copy_[j]; }, rests_.data());
 }
 
 template <class Candidates>
@@ -217,20 +220,35 @@ void Tree::scan(std::size_t leaf) {
   alignas(32) float d2[kBlock];
   const std::size_t count = blocks_.count(leaf);
   const std::int32_t* const ids = blocks_.ids(leaf);
-  scans_.distances(blocks_.block(leaf), copy_.data(), copy_.size(), count, d2);
+  near_leaves_ += Near;
+  far_leaves_ += Far;
+  if (Far)
+    bound_squares(leaf);
+  else
+    std::fill(enough_.begin(), enough_.end(), kBeyond);
+  if (!scans_.distances_until(blocks_.block(leaf), copy_.data(), copy_.size(), count, Near ? near_.limit() : -1.0f,
+                              enough_.data(), d2))
+    return;
   if (Near) {
-    ++near_leaves_;
     std::uint32_t bits = scans_.at_most(d2, count, near_.limit());
     const bool any = bits != 0;
     for (; bits; bits &= bits - 1) near_.offer(d2[lowest_bit(bits)], ids[lowest_bit(bits)]);
     if (any) near_.settle();
   }
   if (Far) {
-    ++far_leaves_;
     std::uint32_t bits = scans_.at_least(d2, count, far_.limit());
     const bool any = bits != 0;
     for (; bits; bits &= bits - 1) far_.offer(d2[lowest_bit(bits)], ids[lowest_bit(bits)]);
     if (any) far_.settle();
+  }
+}
+
+void Tree::bound_squares(std::size_t leaf) {
+  const float* const rests = blocks_.rests(leaf);
+  const double limit = far_.limit() * (1.0 - 3.0 * filter_gamma(blocks_.d()));
+  for (std::size_t c = 0; c < enough_.size(); ++c) {
+    const double rest = static_cast<double>(rests[c]) + rests_[c];
+    enough_[c] = static_cast<float>(limit - rest * rest);
   }
 }
 

@@ -95,6 +95,9 @@ class Tree {
   template <bool Near, bool Far>
   void scan(std::size_t leaf);
 
+  // Of each chunk of columns, the squares so far with which a leaf's points can still be the farthest.
+  void bound_squares(std::size_t leaf);
+
   // Offer a leaf's points as farthest; an upper bound of their true distances.
   double scan_from_mean(std::size_t leaf);
 
@@ -116,6 +119,7 @@ class Tree {
   std::size_t weighed_ = 0, near_leaves_ = 0, far_leaves_ = 0;
   std::vector<double> frame_;                      // the point aimed at, in the frame
   std::vector<float> copy_, toward_, antipode_;    // the same in float32, and what far_bounds needs
+  std::vector<float> rests_, enough_;              // its norms after each chunk; squares from which a scan goes on
   std::vector<double> seed_;
   std::vector<Neighbour> neighbours_;
   FarQuery query_{};

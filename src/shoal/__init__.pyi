@@ -19,6 +19,7 @@ from shoal.mask.noise import Noise as Noise
 from shoal.mask.permute import Permute as Permute
 from shoal.mask.pram import Pram as Pram
 from shoal.mask.private_marginals import PrivateMarginals as PrivateMarginals
+from shoal.mask.private_microaggregation import PrivateMicroaggregation as PrivateMicroaggregation
 from shoal.mask.profiles import Profiles as Profiles
 from shoal.mask.pseudonymise import Pseudonymise as Pseudonymise
 from shoal.mask.rank_swap import RankSwap as RankSwap

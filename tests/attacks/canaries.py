@@ -25,7 +25,7 @@ from scipy.stats import beta, norm
 import shoal
 from shoal.kernels.arrays import Floats
 from shoal.mask._marginals import selection
-from shoal.mask._marginals.model import Measured
+from shoal.mask._marginals.model import NoisyMarginal
 
 SIZES = {"a": 5, "b": 4, "c": 3}
 """Categories of each column; the last one is the canary's."""
@@ -36,9 +36,9 @@ class Overheard:
 
     def __init__(self, mechanism: Any) -> None:
         self.mechanism = mechanism
-        self.answers: list[Measured] = []
+        self.answers: list[NoisyMarginal] = []
 
-    def measure(self, columns: Any, rho: Any) -> Measured:
+    def measure(self, columns: Any, rho: Any) -> NoisyMarginal:
         self.answers.append(self.mechanism.measure(columns, rho))
         return self.answers[-1]
 

@@ -118,7 +118,8 @@ def made(cls: type[PrivateNoise], epsilon: float, columns: int = 1, records: int
     return cls(epsilon=epsilon, bounds=bounds, records_per_person=records)
 
 
-PRIVATE = [entry.cls for entry in registered("mask") if issubclass(entry.cls, PrivateNoise)]
+ON_CELLS = [entry.cls for entry in registered("mask") if issubclass(entry.cls, PrivateNoise)]
+PRIVATE = [cls for cls in ON_CELLS if not cls.whole_records]
 SHAPES = [(0.5, 1, 1), (2.0, 1, 1), (2.0, 3, 1), (2.0, 1, 2), (5.0, 2, 2)]
 
 

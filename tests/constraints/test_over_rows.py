@@ -11,7 +11,7 @@ import shoal
 from naive.rules_over_rows import RULES, Tables
 from shoal.constraints.grammar import is_of_rows, parse
 from shoal.constraints.of_persons import PersonRules
-from shoal.constraints.of_rows import RECORDS, Rows
+from shoal.constraints.of_rows import RECORDS, DependentRows
 from shoal.constraints.over_rows import RulesOverRows
 from shoal.table.links import Key, Links
 from shoal.table.microdata import Microdata
@@ -45,7 +45,7 @@ def drawn(rng: np.random.Generator, lacking: float) -> dict[str, list[dict[str, 
     return {"p": persons, "s": stays, "i": items}
 
 
-def rows_of(tables: Tables) -> Rows:
+def rows_of(tables: Tables) -> DependentRows:
     links = Links(
         keys=KEYS,
         sizes={name: len(rows) for name, rows in tables.items()},
@@ -76,7 +76,7 @@ def rows_of(tables: Tables) -> Rows:
         ).encoded
         for name in tables
     }
-    return Rows(tables=records, links=links)
+    return DependentRows(tables=records, links=links)
 
 
 def rules(*texts: str) -> RulesOverRows:
@@ -184,7 +184,7 @@ def test_what_no_move_of_a_row_makes_obey_is_left_for_the_verdict() -> None:
 def test_the_quasi_identifiers_of_a_row_stay_where_another_column_can_move() -> None:
     frame = pl.DataFrame({"p": [1, 1], "day": [3, 5], "end": [9, 6]})
     records = Microdata.of(frame, {"p": "person", "day": "quasi-identifier", "end": "confidential"}).encoded
-    after = rules("end <= min(day)").repaired(Rows.of_persons(records, np.array([0, 0])))[0].tables[RECORDS]
+    after = rules("end <= min(day)").repaired(DependentRows.of_persons(records, np.array([0, 0])))[0].tables[RECORDS]
     assert after["day"].values.tolist() == [3, 5]
     assert after["end"].values.tolist() == [3, 3]
 
@@ -244,7 +244,7 @@ def test_tables_that_do_not_hang_on_one_another() -> None:
     rows = rows_of(drawn(np.random.default_rng(1), 0.0))
     visits = Microdata.of(pl.DataFrame({"day": [1]}), {"day": "other"}).encoded
     links = Links(keys=keys, sizes={**rows.links.sizes, "v": 1}, above={**rows.links.above, "v": np.array([0])})
-    more = Rows(tables={**rows.tables, "v": visits}, links=links)
+    more = DependentRows(tables={**rows.tables, "v": visits}, links=links)
     with pytest.raises(ConstraintError, match="do not hang on one another, so no row has both"):
         RulesOverRows.parse(["s.start <= v.day"], more)
     assert RulesOverRows.parse(["min(s.start) <= max(v.day)"], more).check(more)[0].requirement

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.constraints import Constraints
 from shoal.constraints.repair import distinct_records
-from shoal.constraints.rounding import Lattice, rounded
-from shoal.constraints.system import Domain
+from shoal.constraints.rounding import DecimalGrid, rounded
+from shoal.constraints.system import PossibleValues
 from shoal.table.records import Records
 
 NAMES = ["a", "b", "c", "s", "d", "t"]
@@ -150,8 +150,8 @@ def test_a_fixed_column_does_not_move_by_a_bit(
     names = tuple("abcd") if "d" in rule else tuple("abcs")
     records = Records.from_array(np.array([cells]), names=names)
     rules = Constraints.parse([rule], records)
-    table, _ = distinct_records(records, Domain(names, {}, np.ones(4)), lambda records, name: np.zeros((0, 0)))
-    lattice = Lattice(
+    table, _ = distinct_records(records, PossibleValues(names, {}, np.ones(4)), lambda records, name: np.zeros((0, 0)))
+    lattice = DecimalGrid(
         names, tuple(None if name in "d" else 0 for name in names), np.array([name in fixed for name in names])
     )
     after, good = rounded(table, [clause for r in rules.rules for clause in r.clauses], lattice)

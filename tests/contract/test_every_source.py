@@ -304,7 +304,7 @@ def plans() -> Iterator[Tried]:
         columns = {**columns, "born": "confidential"} if listed[0].get("columns") == ["born"] else columns
         if "safepub" in name:
             columns = {"illness": {**COLUMNS["illness"], "role": "quasi-identifier"}, "*": "identifier"}
-        if "private-marginals" in name:
+        if "private-m" in name:
             columns = {"age": COLUMNS["age"], "size": COLUMNS["size"], "*": "identifier"}
         if "weighted" in name or "targeted-swap" in name:
             columns = {**columns, "weight": "weight"}

@@ -17,6 +17,7 @@ from shoal.vocabulary.registry import Entry, registered
 
 REFUSES = {
     "muralidhar-sarathy": ("'age', 'size': cells are missing where others", "a record needs a share of all its cells"),
+    "private-microaggregation": ("Column 'age' has", "means of groups hide no gaps"),
     "safepub": ("Column 'illness' has", "levels are stated from outside, and none is that of a missing cell"),
 }
 """Methods that refuse such a table by nature: the beginning of their sentence, and the reason."""

@@ -26,6 +26,7 @@ PARAMETERS = {
     "profiles": {"k": 1},
     "safepub": {"epsilon": 1, "delta": 0.1},
     "private-marginals": {"epsilon": 1, "delta": 0.1, "domain": {"x": (0.0, 1.0), "y": (0.0, 1.0)}},
+    "private-microaggregation": {"k": 1, "epsilon": 1, "bounds": {"x": (0, 1), "y": (0, 1)}},
     **{name: {"epsilon": 1, "bounds": {"x": (0, 1), "y": (0, 1)}} for name in ("laplace", "geometric", "staircase")},
 }
 CATEGORICAL = (

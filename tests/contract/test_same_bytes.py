@@ -53,6 +53,7 @@ MASKS: dict[str, list[dict[str, Any]]] = {
     "recode": [{"bins": 4}],
     "remove-identifiers": [{"columns": ["name"]}],
     "private-marginals": [],  # as safepub
+    "private-microaggregation": [],
     "safepub": [],  # wants to be the release's only columns; a plan of its own
     "sample": [{"fraction": 0.5, "columns": []}],
     "shuffle": [{"given": ["c"], "columns": ["a", "b"]}],
@@ -183,6 +184,14 @@ def plans() -> Iterator[tuple[str, dict[str, Any]]]:
     private = {"mask": "private-marginals", "epsilon": 1, "delta": 1e-9, "columns": [*domain], "domain": domain}
     columns = {name: said if name in domain else "identifier" for name, said in COLUMNS.items()}
     yield "mask private-marginals", {"columns": columns, "steps": [private]}
+    means = {"mask": "private-microaggregation", "k": 20, "epsilon": 1, "columns": ["a", "b"], "bounds": BOUNDS}
+    yield (
+        "mask private-microaggregation",
+        {
+            "columns": {name: stated if name in BOUNDS else "identifier" for name, stated in COLUMNS.items()},
+            "steps": [means],
+        },
+    )
     decimals = {**COLUMNS, "c": {"role": "confidential", "decimals": 3}}
     for name, listed in CONSTRAINED.items():
         yield name, {"columns": decimals, "steps": listed, "constraints": RULES}

@@ -8,6 +8,7 @@ import contextlib
 import datetime as dt
 import math
 from collections.abc import Callable, Container
+from dataclasses import replace
 from decimal import Decimal
 from functools import cache
 from itertools import combinations, product
@@ -219,7 +220,7 @@ def steps() -> dict[str, list[dict[str, Any]]]:
     by_method: dict[str, list[dict[str, Any]]] = {UNCHANGED: []}
     for entry in registered("mask"):
         private = {"epsilon", "bounds"} <= entry.parameters.keys()
-        method = entry.cls(epsilon=1.0, bounds={"x": (0, 100)}) if private else made(entry)
+        method = replace(made(entry), bounds={"x": (0, 100)}) if private else made(entry)
         by_method[entry.name] = [{"mask": method, "columns": ["x"]}]
     for entry in registered("replace"):
         partition = shoal.FuzzyCMeans(k=3) if entry.name == "fuzzy-centre" else shoal.MDAV(k=4)

@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.ledger.entry import Entry, by_person
+from shoal.ledger.entry import LedgerEntry, by_person
 from shoal.ledger.hold_back import changes_to_hold_back
-from shoal.ledger.proof import History, _budget, holdings, newly_small
-from shoal.ledger.store import Row
+from shoal.ledger.proof import ReleasedPersons, _budget, holdings, newly_small
+from shoal.ledger.store import LedgerRow
 
 NOBODY: dict[int, int] = {}
 
 
-def entry(groups: dict[int, int], **about: Any) -> Entry:
+def entry(groups: dict[int, int], **about: Any) -> LedgerEntry:
     """A release by the class of each person."""
     persons = np.array(sorted(groups), dtype=np.uint64)
-    return Entry(
+    return LedgerEntry(
         about={"quasi-identifiers": ["a"], "epsilon": [], "audience": None, **about},
         persons=persons,
         groups=np.array([groups[int(p)] for p in persons], dtype=np.int64),
@@ -25,8 +25,8 @@ def entry(groups: dict[int, int], **about: Any) -> Entry:
     )
 
 
-def history(*releases: dict[int, int]) -> History:
-    known = History()
+def history(*releases: dict[int, int]) -> ReleasedPersons:
+    known = ReleasedPersons()
     for release in releases:
         known = known.after(entry(release))
     return known
@@ -74,7 +74,7 @@ def test_whoever_was_among_k_stays_among_k(seed: int) -> None:
     rng = np.random.default_rng(seed)
     k, people = int(rng.integers(2, 6)), {p: int(rng.integers(3)) for p in range(60)}
     left: set[int] = set()
-    known, releases = History(), []
+    known, releases = ReleasedPersons(), []
     for month in range(8):
         people |= {len(people) + n: int(rng.integers(3)) for n in range(rng.integers(0, 6))}
         left |= {int(p) for p in rng.choice(list(people), 2)}
@@ -103,8 +103,8 @@ def test_who_left_goes_when_k_leave_together_and_movers_move_when_k_move() -> No
     assert both.source.tolist() == persons.tolist()
 
 
-def row(number: int, audience: str | None, *collude: str) -> Row:
-    return Row(number=number, kind="release", about={"audience": audience, "collude": list(collude)}, persons=1)
+def row(number: int, audience: str | None, *collude: str) -> LedgerRow:
+    return LedgerRow(number=number, kind="release", about={"audience": audience, "collude": list(collude)}, persons=1)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_party_holds_what_its_audiences_and_everybody_got(
 
 def test_epsilons_add_up_by_person_and_column() -> None:
     spent = [{"columns": ["pay", "rent"], "epsilon": 0.5}, {"columns": ["pay"], "epsilon": 1.0}]
-    known = History().after(entry({1: 0, 2: 0}, epsilon=spent)).after(entry({2: 0, 3: 0}, epsilon=spent[1:]))
+    known = ReleasedPersons().after(entry({1: 0, 2: 0}, epsilon=spent)).after(entry({2: 0, 3: 0}, epsilon=spent[1:]))
     assert known.spent["epsilon", "pay"].tolist() == [1.5, 2.5, 1.0]
     assert known.spent["epsilon", "rent"].tolist() == [0.5, 0.5, 0.0]
     assert known.spent["epsilon", "*"].tolist() == [1.5, 2.5, 1.0]
@@ -137,7 +137,7 @@ def test_epsilons_add_up_by_person_and_column() -> None:
 def test_an_epsilon_that_hides_whether_somebody_is_in_the_table_is_spent_on_everybody() -> None:
     whole = [{"columns": ["pay"], "epsilon": 1.0, "everybody": True}]
     own = [{"columns": ["pay"], "epsilon": 0.5}]
-    before = History().after(entry({1: 0, 2: 0}, epsilon=whole)).after(entry({2: 0, 3: 0}, epsilon=own))
+    before = ReleasedPersons().after(entry({1: 0, 2: 0}, epsilon=whole)).after(entry({2: 0, 3: 0}, epsilon=own))
     assert {n: v for (loss, n), v in before.on_everybody.items() if loss == "epsilon"} == {"pay": 1.0, "*": 1.0}
     assert before.spent["epsilon", "pay"].tolist() == [0.0, 0.5, 0.5]
     for persons, figure in (({1: 0}, 1.5), ({2: 0}, 2.0), ({9: 0}, 1.5)):  # noise on cells: who has them
@@ -152,7 +152,7 @@ def test_an_epsilon_that_hides_whether_somebody_is_in_the_table_is_spent_on_ever
 
 def test_deltas_add_up_like_epsilons_and_an_old_entry_that_does_not_say_its_own_counts_as_a_broken_promise() -> None:
     whole = [{"columns": ["pay"], "epsilon": 1.0, "delta": 1e-9, "everybody": True}]
-    before = History().after(entry({1: 0}, epsilon=whole)).after(entry({2: 0}, epsilon=whole))
+    before = ReleasedPersons().after(entry({1: 0}, epsilon=whole)).after(entry({2: 0}, epsilon=whole))
     name = ("delta", "pay")
     third = _budget(before, entry({3: 0}, epsilon=whole), name, 3e-9)
     assert (third.holds, third.requirement) == (True, "delta of 'pay' over releases")  # for 1e-9 three times
@@ -160,6 +160,10 @@ def test_deltas_add_up_like_epsilons_and_an_old_entry_that_does_not_say_its_own_
     assert not fourth.holds
     assert "Of a delta of 3e-09 for 'pay', 0 is left for everybody; this release would spend 1e-09." in fourth.sentence
     noise = [{"columns": ["pay"], "epsilon": 1.0}]  # recorded before deltas were; noise on cells has none
-    assert _budget(History().after(entry({1: 0}, epsilon=noise)), entry({1: 0}, epsilon=whole), name, 1e-9).holds
+    assert _budget(
+        ReleasedPersons().after(entry({1: 0}, epsilon=noise)), entry({1: 0}, epsilon=whole), name, 1e-9
+    ).holds
     old = [{"columns": ["pay"], "epsilon": 1.0, "everybody": True}]
-    assert not _budget(History().after(entry({1: 0}, epsilon=old)), entry({1: 0}, epsilon=whole), name, 0.5).holds
+    assert not _budget(
+        ReleasedPersons().after(entry({1: 0}, epsilon=old)), entry({1: 0}, epsilon=whole), name, 0.5
+    ).holds

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from command_line import Run
-from shoal.ledger.entry import Entry, numbers_of
+from shoal.ledger.entry import LedgerEntry, numbers_of
 from shoal.ledger.store import Ledger, new_secret
 from shoal.vocabulary.errors import FileError
 
@@ -38,11 +38,11 @@ LINES = 240
 """Lines of the store that entering a release runs."""
 
 
-def an_entry(secret: bytes, persons: int = 6) -> Entry:
+def an_entry(secret: bytes, persons: int = 6) -> LedgerEntry:
     numbers = np.unique(numbers_of([f"person-{n}" for n in range(persons)], secret))
     groups = np.arange(persons) % 2
     two = np.array([3, 3])
-    return Entry(
+    return LedgerEntry(
         about=ABOUT,
         persons=numbers,
         groups=groups,

@@ -3,7 +3,7 @@ import numpy as np
 from naive.collection import collection
 from shoal.kernels.arrays import ints
 from shoal.mask._suppression.collection import Collection
-from shoal.mask._suppression.task import Task
+from shoal.mask._suppression.task import SuppressionTask
 
 
 def test_a_collection_is_that_of_its_slow_twin():
@@ -14,7 +14,7 @@ def test_a_collection_is_that_of_its_slow_twin():
         n, q = int(rng.integers(1, 120)), int(rng.integers(1, 6))
         codes = rng.integers(-1 if seed % 3 == 0 else 0, rng.integers(2, 6), (n, q))
         few = seed % 2 == 1
-        task = Task(
+        task = SuppressionTask(
             codes=ints(codes[np.lexsort(codes.T[::-1])]),
             counts=np.ones(n, dtype=np.int64),
             k=int(rng.integers(2, 6)),

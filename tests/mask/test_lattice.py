@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from shoal.mask._generalisation.lattice import Lattice, lattice
-from shoal.mask._generalisation.task import Task
+from shoal.mask._generalisation.task import GeneralisationTask
 from shoal.plan import Plan
 from shoal.run.carry_out import carry_out
 
@@ -24,10 +24,10 @@ def people(n: int = 400) -> pl.DataFrame:
     return pl.DataFrame({name: [PATHS[name][i][0] for i in rng.choice(len(p), n, p=p)] for name, p in laws.items()})
 
 
-def task_of(frame: pl.DataFrame) -> Task:
+def task_of(frame: pl.DataFrame) -> GeneralisationTask:
     columns = {name: {"role": "quasi-identifier", "hierarchy": {"paths": paths}} for name, paths in PATHS.items()}
     records = carry_out(frame, Plan.of({"columns": columns}, None), 1, None).before
-    return Task.of(records, tuple(records[name] for name in PATHS), {}, "ncp")
+    return GeneralisationTask.of(records, tuple(records[name] for name in PATHS), {}, "ncp")
 
 
 def mapped(frame: pl.DataFrame, k: int = 5, **how: Any) -> Lattice:

@@ -21,8 +21,8 @@ from shoal.cli.main import cli
 from shoal.mask._marginals.account import rate_for, rho_of, variance_for
 from shoal.mask._marginals.domain import Domain
 from shoal.mask._marginals.junction_tree import JunctionTree, cells
-from shoal.mask._marginals.model import Fitting, Law, Measured
-from shoal.mask._marginals.selection import UNIT, OfTable, Scoring, Search
+from shoal.mask._marginals.model import Fitting, JointLaw, NoisyMarginal
+from shoal.mask._marginals.selection import UNIT, OfTable, Scoring, SelectionCourse
 from shoal.mask._marginals.shrinking import shrunken
 from shoal.mask.secret_stream import SecretStream
 from shoal.vocabulary.errors import DataError, InputError, ParameterError, PlanError
@@ -104,9 +104,9 @@ def test_pairs_beside_a_column_come_first_and_the_model_stays_within_its_cells()
     facts = made(frame, roles=roles, domain=domain, by="age", pairs=3, epsilon=20.0).details
     assert facts["pairs measured"][0] == ["age", "ill"] and len(facts["pairs measured"]) == 3
     shape = (2, 5, 4, 3)
-    search = Search(shape=shape, rho=Fraction(1), by=1, pairs=3, most_cells=10**4, possible={}, sensitivity=1)
+    search = SelectionCourse(shape=shape, rho=Fraction(1), by=1, pairs=3, most_cells=10**4, possible={}, sensitivity=1)
     pairs = list(itertools.combinations(range(4), 2))
-    flat = Law.of(shape, JunctionTree.of(shape, []), {})
+    flat = JointLaw.of(shape, JunctionTree.of(shape, []), {})
     scoring = search._scoring(flat, 1200, pairs, [Fraction(1, 3)] * len(pairs))
     assert scoring.weights.tolist() == [2 if 1 in pair else 1 for pair in pairs]
     assert all((scoring.expected[pair] == pytest.approx(1200 / cells(shape, pair))) for pair in pairs)
@@ -119,7 +119,9 @@ def test_pairs_beside_a_column_come_first_and_the_model_stays_within_its_cells()
 def test_the_costs_of_pairs_never_add_up_to_more_than_is_left():
     """Whatever is chosen, a cheap or a dear pair each time: the last one gets the rest."""
     shape = (2, 50, 4, 3, 9)
-    search = Search(shape=shape, rho=Fraction(1), by=None, pairs=4, most_cells=10**5, possible={}, sensitivity=1)
+    search = SelectionCourse(
+        shape=shape, rho=Fraction(1), by=None, pairs=4, most_cells=10**5, possible={}, sensitivity=1
+    )
     pairs = list(itertools.combinations(range(5), 2))
     for taken in (min, max):
         left, waiting = Fraction(3, 7), list(pairs)
@@ -141,14 +143,14 @@ def test_noisy_counts_are_drawn_towards_what_was_expected_as_far_as_they_are_noi
     error = {}
     for deviation in (0.0, 15.0, 500.0):
         true = expected + rng.normal(0, deviation, expected.shape)
-        noisy = Measured(columns=(0, 1), counts=np.rint(true + rng.normal(0, 30, true.shape)), variance=900)
+        noisy = NoisyMarginal(columns=(0, 1), counts=np.rint(true + rng.normal(0, 30, true.shape)), variance=900)
         drawn = shrunken(noisy, expected)
         assert drawn.variance == 900 and drawn.columns == (0, 1)
         error[deviation] = [float(np.sqrt(((x.counts - true) ** 2).mean())) for x in (noisy, drawn)]
     assert error[0.0][1] < 0.2 * error[0.0][0]
     assert error[15.0][1] == pytest.approx(1 / np.sqrt(1 / 30**2 + 1 / 15**2), rel=0.1)  # that of the best estimate
     assert error[500.0][1] == pytest.approx(error[500.0][0], rel=0.02)
-    exact = Measured(columns=(0, 1), counts=np.full((20, 30), 70), variance=1)
+    exact = NoisyMarginal(columns=(0, 1), counts=np.full((20, 30), 70), variance=1)
     assert np.allclose(shrunken(exact, expected).counts, 70, atol=2.0)
 
 
@@ -295,7 +297,7 @@ class Listening:
         self.spent += rho
         self.asked.append(columns)
         counts = np.rint(self.of_table._count(columns)).astype(np.int64)
-        return Measured(columns=columns, counts=counts, variance=variance_for(rho, 1))
+        return NoisyMarginal(columns=columns, counts=counts, variance=variance_for(rho, 1))
 
     def choose(self, pairs, scoring, rho):
         self.spent += rho
@@ -308,7 +310,7 @@ def test_what_is_asked_of_the_table_costs_no_more_than_rho(pairs):
     codes = np.column_stack([np.random.default_rng(0).integers(0, m, 90) for m in shape])
     of_table = OfTable(codes=codes, shape=shape, sensitivity=1, stream=SecretStream(np.random.default_rng(0)))
     rho = Fraction(1, 50)
-    search = Search(shape=shape, rho=rho, by=None, pairs=pairs, most_cells=1000, possible={}, sensitivity=1)
+    search = SelectionCourse(shape=shape, rho=rho, by=None, pairs=pairs, most_cells=1000, possible={}, sensitivity=1)
     listening = Listening(of_table, lambda m: m - 1)
     _, total, chosen = search.fitted(listening, None)
     assert total == 90
@@ -356,7 +358,7 @@ class Scripted:
     def measure(self, columns, rho):
         shape = tuple(self.shape[c] for c in columns)
         counts = np.random.default_rng(list(columns)).integers(0, 60, shape)
-        return Measured(columns=columns, counts=counts, variance=40)
+        return NoisyMarginal(columns=columns, counts=counts, variance=40)
 
     def choose(self, pairs, scoring, rho):
         return len(pairs) // 2
@@ -449,12 +451,12 @@ def test_a_canary_is_seen_no_more_often_than_epsilon_allows_and_seen_where_less_
     """A record with a combination of its own, in the table or not: the attacker sums its noisy counts in many runs."""
     shape = (3, 3)
     table = np.array([[0, 0], [1, 1]] * 10)
-    uniform = Law.of(shape, JunctionTree.of(shape, [(0, 1)]), {})
+    uniform = JointLaw.of(shape, JunctionTree.of(shape, [(0, 1)]), {})
     monkeypatch.setattr(Fitting, "fit", lambda self, measured, start, steps: (uniform, {}))  # nothing that is seen
 
     def evidence(codes, rho, seed):
         mechanism = Overheard(codes=codes, shape=shape, sensitivity=1, stream=SecretStream(np.random.default_rng(seed)))
-        search = Search(shape=shape, rho=rho, by=None, pairs=1, most_cells=99, possible={}, sensitivity=1)
+        search = SelectionCourse(shape=shape, rho=rho, by=None, pairs=1, most_cells=99, possible={}, sensitivity=1)
         search.fitted(mechanism, None)
         return sum(m.counts[(2,) * len(m.columns)] / m.variance for m in mechanism._counts["overheard"])
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shoal.mask._marginals.generation import drawn, shuffled
 from shoal.mask._marginals.junction_tree import JunctionTree, cells
-from shoal.mask._marginals.model import Fitting, Law, Measured
+from shoal.mask._marginals.model import Fitting, JointLaw, NoisyMarginal
 from shoal.mask.secret_stream import SecretStream
 from shoal.vocabulary.errors import ParameterError
 
@@ -65,7 +65,7 @@ def test_laws_are_those_of_brute_force(together, seed):
         if factor.size > 4:
             factor.flat[rng.integers(factor.size)] = 0.0
     exact = joint(SHAPE, factors) if factors else np.full(SHAPE, 1 / np.prod(SHAPE))
-    law = Law.of(SHAPE, JunctionTree.of(SHAPE, together), factors)
+    law = JointLaw.of(SHAPE, JunctionTree.of(SHAPE, together), factors)
     for clique, table in zip(law.tree.cliques, law.tables):
         assert table == pytest.approx(summed_to(exact, clique), abs=1e-12)
     for columns in together:
@@ -80,7 +80,7 @@ def test_laws_are_those_of_brute_force(together, seed):
 
 def counts_of(table, columns, total, variance=4):
     counts = np.rint(total * summed_to(table, columns)).astype(np.int64)
-    return Measured(columns=columns, counts=counts, variance=variance)
+    return NoisyMarginal(columns=columns, counts=counts, variance=variance)
 
 
 def test_a_law_with_the_measured_marginals_is_found_where_there_is_such():
@@ -99,8 +99,8 @@ def test_a_law_with_the_measured_marginals_is_found_where_there_is_such():
 def test_contradictory_counts_are_weighted_by_their_variances():
     """Two counts of one column: the law nearest to both in weighted squares, as a search over laws finds it."""
     total = 1000
-    pair = Measured(columns=(0, 1), counts=np.array([[500, 100], [100, 300]]), variance=100)
-    single = Measured(columns=(0,), counts=np.array([300, 700]), variance=10)
+    pair = NoisyMarginal(columns=(0, 1), counts=np.array([[500, 100], [100, 300]]), variance=100)
+    single = NoisyMarginal(columns=(0,), counts=np.array([300, 700]), variance=10)
     law, _ = Fitting(shape=(2, 2), possible={}, total=total).fit([single, pair], {}, 3000)
 
     def loss(table):
@@ -118,8 +118,8 @@ def test_negative_counts_and_impossible_combinations_get_nothing():
     total = 1000
     possible = {(0, 1): np.array([[True, False], [True, True]])}
     measured = [
-        Measured(columns=(0, 1), counts=np.array([[400, 300], [-50, 300]]), variance=50),
-        Measured(columns=(2,), counts=np.array([600, 450, -30]), variance=50),
+        NoisyMarginal(columns=(0, 1), counts=np.array([[400, 300], [-50, 300]]), variance=50),
+        NoisyMarginal(columns=(2,), counts=np.array([600, 450, -30]), variance=50),
     ]
     law, _ = Fitting(shape=(2, 2, 3), possible=possible, total=total).fit(measured, {}, 1000)
     nearest = np.array([[400, 0], [-50, 300]]) + np.array([[350, 0], [350, 350]]) / 3  # 350 records are lacking
@@ -131,7 +131,7 @@ def test_negative_counts_and_impossible_combinations_get_nothing():
 
 def test_rules_that_leave_nothing_are_refused():
     possible = {(0, 1): np.zeros((2, 2), dtype=bool)}
-    measured = [Measured(columns=(0,), counts=np.array([5, 5]), variance=1)]
+    measured = [NoisyMarginal(columns=(0,), counts=np.array([5, 5]), variance=1)]
     with pytest.raises(ParameterError, match="leave no combination"):
         Fitting(shape=(2, 2), possible=possible, total=10).fit(measured, {}, 3)
 
@@ -140,7 +140,7 @@ def test_records_have_the_law_up_to_rounding():
     rng = np.random.default_rng(5)
     sets = [(0, 1), (1, 2), (1, 3), (3, 4)]
     factors = {columns: rng.exponential(size=[SHAPE[c] for c in columns]) for columns in sets}
-    law = Law.of(SHAPE, JunctionTree.of(SHAPE, sets), factors)
+    law = JointLaw.of(SHAPE, JunctionTree.of(SHAPE, sets), factors)
     n = 4001
     new = drawn(law, n, stream(1))
     assert new.shape == (n, len(SHAPE))
@@ -156,7 +156,7 @@ def test_each_record_has_the_law_exactly():
     """One record, many times: randomised rounding leaves the probabilities as they are."""
     factors = {(0, 1): np.array([[3.0, 1.0], [0.0, 4.0]]), (1, 2): np.array([[1.0, 1.0], [5.0, 1.0]])}
     shape = (2, 2, 2)
-    law = Law.of(shape, JunctionTree.of(shape, factors), factors)
+    law = JointLaw.of(shape, JunctionTree.of(shape, factors), factors)
     exact = joint(shape, factors)
     source = stream(2)
     counts = np.zeros(shape)

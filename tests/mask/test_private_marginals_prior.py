@@ -10,7 +10,7 @@ import pytest
 import shoal
 from shoal.mask._marginals import selection
 from shoal.mask._marginals.junction_tree import JunctionTree
-from shoal.mask._marginals.model import Fitting, Measured
+from shoal.mask._marginals.model import Fitting, NoisyMarginal
 from shoal.mask._marginals.prior import prior_of
 from shoal.vocabulary.errors import DataError
 
@@ -80,10 +80,10 @@ def test_measurements_move_the_law_from_where_the_prior_is():
     shape = (2, 2)
     theta = Fitting(shape=shape, possible={}, total=1).raked({(0, 1): np.array([[0.4, 0.1], [0.1, 0.4]])}, 5)
     fitting = Fitting(shape=shape, possible={}, total=100, prior=theta)
-    single = Measured(columns=(0,), counts=np.array([80, 20]), variance=1)
+    single = NoisyMarginal(columns=(0,), counts=np.array([80, 20]), variance=1)
     law, _ = fitting.fit([single], {}, 60)
     assert law.marginal((0, 1)) == pytest.approx(np.array([[0.64, 0.16], [0.04, 0.16]]), abs=1e-3)
-    pair = Measured(columns=(0, 1), counts=np.array([[10, 40], [40, 10]]), variance=1)
+    pair = NoisyMarginal(columns=(0, 1), counts=np.array([[10, 40], [40, 10]]), variance=1)
     law, _ = fitting.fit([single, pair], {}, 200)
     assert law.marginal((0, 1))[0, 1] > law.marginal((0, 1))[0, 0]
 
@@ -124,7 +124,7 @@ class Even:
 
     def measure(self, columns, rho):
         shape = [self.shape[c] for c in columns]
-        return Measured(columns=columns, counts=np.full(shape, 360 // int(np.prod(shape))), variance=40)
+        return NoisyMarginal(columns=columns, counts=np.full(shape, 360 // int(np.prod(shape))), variance=40)
 
     def choose(self, pairs, scoring, rho):
         return 0

@@ -11,7 +11,7 @@ import pytest
 import shoal
 from by_night import crossed
 from shoal.mask._marginals.account import rho_of
-from shoal.mask._marginals.model import Measured
+from shoal.mask._marginals.model import NoisyMarginal
 from shoal.vocabulary.errors import ParameterError, PlanError
 
 STEP = {"mask": "private-marginals", "epsilon": 1, "delta": 1e-6}
@@ -26,7 +26,7 @@ class Even:
     def measure(self, columns, rho):
         shape = [self.shape[c] for c in columns]
         counts = np.full(shape, 240 // int(np.prod(shape)))
-        return Measured(columns=columns, counts=counts, variance=40)
+        return NoisyMarginal(columns=columns, counts=counts, variance=40)
 
     def choose(self, pairs, scoring, rho):
         return 0

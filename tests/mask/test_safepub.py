@@ -15,9 +15,9 @@ from scipy.stats import chisquare
 
 import shoal
 from shoal.kernels.generalisation import node_scores
-from shoal.mask._generalisation.task import Task
+from shoal.mask._generalisation.task import GeneralisationTask
 from shoal.mask.safepub import QUALITY, permute_and_flip
-from shoal.mask.sampled_classes import PARTS, Drawing, Expected
+from shoal.mask.sampled_classes import PARTS, Expected, PrivateSample
 from shoal.mask.secret_stream import SecretStream
 from shoal.vocabulary.errors import ParameterError, PlanError
 from shoal.vocabulary.facts import losses
@@ -118,7 +118,7 @@ def test_an_attacker_who_counts_learns_no_more_than_was_promised_and_near_as_muc
 
 def _worst_size(method):
     facts = method.apply(records(people(50)), ["town", "ill"], np.random.default_rng(0)).details
-    drawing = Drawing(epsilon=Fraction(1), chance=round(facts["records are drawn with probability"] * PARTS))
+    drawing = PrivateSample(epsilon=Fraction(1), chance=round(facts["records are drawn with probability"] * PARTS))
     k = facts["k"]
 
     def excess(n):
@@ -181,7 +181,7 @@ def test_scores_are_those_of_a_slow_twin_and_one_record_moves_them_little(rows, 
 
     def scores(rows):
         frame = pl.DataFrame({"town": [town for town, _ in rows], "ill": [ill for _, ill in rows]})
-        task = Task.of(records(frame), records(frame).variables, {}, "ncp")
+        task = GeneralisationTask.of(records(frame), records(frame).variables, {}, "ncp")
         made = node_scores(task.table, expected.table, expected.slope, suppressed=task.whole, unit=QUALITY)
         return made.reshape([ladder.height + 1 for ladder in task.table.ladders])
 
@@ -214,7 +214,7 @@ def test_what_is_chosen_loses_little_and_costs_what_was_said():
 
 def test_a_person_of_several_records_is_paid_for():
     facts = released(people(), levels=ROOT, records_per_person=3).details
-    one = Drawing(epsilon=Fraction(1, 3), chance=round(facts["records are drawn with probability"] * PARTS))
+    one = PrivateSample(epsilon=Fraction(1, 3), chance=round(facts["records are drawn with probability"] * PARTS))
     assert one.delta(facts["k"]) * sum(math.exp(i / 3) for i in range(3)) <= 1e-3
 
 

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from by_night import crossed
-from shoal.mask.sampled_classes import PARTS, UNIT, Drawing, Expected
+from shoal.mask.sampled_classes import PARTS, UNIT, Expected, PrivateSample
 
 CASES = [(0.1, 0.9), (0.5, 0.4), (1.0, 0.8), (1.0, 1.0), (2.0, 0.5), (3.0, 0.95), (5.0, 0.3)]
 """Epsilon, and the share of the largest probability."""
 
 
 def drawing(epsilon, share):
-    largest = Drawing.largest(Fraction(epsilon))
-    return Drawing(epsilon=Fraction(epsilon), chance=int(share * largest.chance))
+    largest = PrivateSample.largest(Fraction(epsilon))
+    return PrivateSample(epsilon=Fraction(epsilon), chance=int(share * largest.chance))
 
 
 def apart(n, k, epsilon, beta):
@@ -54,7 +54,7 @@ def test_the_least_k_keeps_delta_and_one_less_does_not(epsilon, share, delta):
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (2.0, 1e-6), (0.5, 1e-6)])
 def test_it_needs_no_larger_k_than_the_bound_of_the_source(epsilon, delta):
     """Bild et al. (2018), theorem 2: delta is bounded by the probability that more than gamma n of n are drawn."""
-    one = Drawing.largest(Fraction(epsilon))
+    one = PrivateSample.largest(Fraction(epsilon))
     gamma = 1 - (1 - one.probability) * math.exp(-epsilon)
 
     def bound(k):
@@ -68,7 +68,7 @@ def test_it_needs_no_larger_k_than_the_bound_of_the_source(epsilon, delta):
 
 def test_the_largest_probability_is_that_of_epsilon_rounded_down():
     for epsilon in (0.01, 1.0, 7.5):
-        chance = Drawing.largest(Fraction(epsilon)).chance
+        chance = PrivateSample.largest(Fraction(epsilon)).chance
         assert chance <= -math.expm1(-epsilon) * PARTS < chance + 1 + 1e-3
 
 

@@ -36,11 +36,11 @@ def test_where_proposition_2_ends() -> None:
 def test_constraints_are_kept_at_every_step_and_not_once_at_the_end() -> None:
     """The constrained optimum is lower in the objective than the plain optimum projected afterwards."""
     from shoal.kernels.partition import fuzzy_step
-    from shoal.partition.fuzzy import Search, _onto, fit, system_of
+    from shoal.partition.fuzzy import SearchEffort, _onto, fit, system_of
 
     records = summed(60, 5, noise=25.0)
     x = records.matrix()
-    search = Search(starts=3, tolerance=1e-9, most_steps=500)
+    search = SearchEffort(starts=3, tolerance=1e-9, most_steps=500)
     _, none = system_of((), records, records.names())
     _, system = system_of((SUM,), records, records.names())
     plain = fit(x, 4, "power", 1.3, none, search, np.random.default_rng(1), None)

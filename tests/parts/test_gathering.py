@@ -11,7 +11,7 @@ from shoal.run.parts.joining import merged_order
 from shoal.run.parts.part_work import Spread
 from shoal.table.microdata import Microdata
 from shoal.table.parts.cuts import Coordinates, Cuts
-from shoal.table.parts.moments import Moments
+from shoal.table.parts.moments import MergedMoments
 from shoal.table.parts.pieces import gathered, scatter
 from shoal.table.records import Records
 from shoal.table.whole_column import WholeColumn
@@ -21,9 +21,9 @@ from shoal.vocabulary.errors import Refused
 @given(st.lists(st.lists(st.floats(-1e6, 1e6), max_size=20), min_size=1, max_size=6), st.sampled_from([0.0, 1e9]))
 def test_moments_of_parts_are_those_of_the_whole(parts, offset):
     whole = np.concatenate([np.array(part, dtype=float) for part in parts]) + offset
-    moments = Moments()
+    moments = MergedMoments()
     for part in parts:
-        moments.join(Moments.of(np.array(part, dtype=float) + offset))
+        moments.join(MergedMoments.of(np.array(part, dtype=float) + offset))
     assert moments.count == len(whole)
     if len(whole) > 1:
         tolerance = 1e-6 * max(float(np.abs(whole).max()), 1.0) * 1e-6
@@ -36,8 +36,8 @@ def test_moments_of_parts_are_those_of_the_whole(parts, offset):
 def test_parts_are_standardised_as_the_whole(scale):
     x = np.random.default_rng(1).lognormal(3, 1, 200)
     whole = Records.from_array(x, scale)
-    moments = Moments()
-    moments.join(Moments.of(x))
+    moments = MergedMoments()
+    moments.join(MergedMoments.of(x))
     known = moments.scaled(scale)
     np.testing.assert_allclose(known.standardised(x[50:60]), whole.matrix()[50:60, 0], rtol=1e-12, atol=1e-12)
 
@@ -53,8 +53,8 @@ def test_parts_are_standardised_by_all_values_as_the_whole(scale, x):
 
 
 def test_a_constant_column_has_no_spread():
-    moments = Moments()
-    moments.join(Moments.of(np.full(10, 7.5)))
+    moments = MergedMoments()
+    moments.join(MergedMoments.of(np.full(10, 7.5)))
     assert moments.scaled("sd").standardised(np.full(3, 7.5)).tolist() == [0, 0, 0]
 
 

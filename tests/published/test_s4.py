@@ -13,7 +13,7 @@ import pytest
 
 from shoal.constraints import Constraints
 from shoal.kernels.partition import fuzzy_step
-from shoal.partition.fuzzy import Search, _alternate, system_of
+from shoal.partition.fuzzy import SearchEffort, _alternate, system_of
 from shoal.table.records import Records
 
 RULE = "v3 == 1.16*v1 + 1.07*v2"
@@ -78,7 +78,7 @@ def table(values: np.ndarray) -> Records:
 
 def centres(values: np.ndarray, rules: tuple[str, ...] = (), start: np.ndarray = PRINTED, m: float = M) -> np.ndarray:
     _, system = system_of(rules, table(values), table(values).names())
-    search = Search(starts=1, tolerance=1e-10, most_steps=3000)
+    search = SearchEffort(starts=1, tolerance=1e-10, most_steps=3000)
     return _alternate(values, start, "power", m, system, search, None).centres
 
 

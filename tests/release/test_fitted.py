@@ -14,7 +14,7 @@ from shoal.mask._marginals.domain import Domain
 from shoal.mask._marginals.fitted import FittedMarginals
 from shoal.mask._marginals.generation import drawn
 from shoal.mask._marginals.junction_tree import JunctionTree
-from shoal.mask._marginals.model import Law, Measured
+from shoal.mask._marginals.model import JointLaw, NoisyMarginal
 from shoal.mask.secret_stream import SecretStream
 from shoal.vocabulary.errors import ConstraintError, FileError, ParameterError, PlanError, Refused
 
@@ -52,7 +52,7 @@ def a_model():
     for columns, factor in factors.items():
         exact *= factor.reshape([m if c in columns else 1 for c, m in enumerate(shape)])
     return FittedMarginals(
-        domains=domains, law=Law.of(shape, JunctionTree.of(shape, factors), factors), total=300
+        domains=domains, law=JointLaw.of(shape, JunctionTree.of(shape, factors), factors), total=300
     ), exact / exact.sum()
 
 
@@ -118,7 +118,7 @@ def test_the_law_among_possible_combinations_is_that_of_brute_force():
 
 def test_independent_records_do_not_make_up_for_each_other():
     """Two balanced records of a fair coin always differ; independent ones do half of the time."""
-    law = Law.of((2,), JunctionTree.of((2,), []), {})
+    law = JointLaw.of((2,), JunctionTree.of((2,), []), {})
     source = stream(3)
     apart = [[np.ptp(drawn(law, 2, source, independent=i)) for _ in range(200)] for i in (False, True)]
     assert np.mean(apart[0]) == 1 and 0.3 < np.mean(apart[1]) < 0.7
@@ -238,7 +238,7 @@ class Even:
 
     def measure(self, columns, rho):
         shape = [self.shape[c] for c in columns]
-        return Measured(columns=columns, counts=np.full(shape, 240 // int(np.prod(shape))), variance=40)
+        return NoisyMarginal(columns=columns, counts=np.full(shape, 240 // int(np.prod(shape))), variance=40)
 
     def choose(self, pairs, scoring, rho):
         return 0

@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 import shoal
 from by_night import by_night, only_by_night
 from shoal.replace._residuals.expectation import likeliest
-from shoal.replace._residuals.gaps import NONE, Gaps
+from shoal.replace._residuals.gaps import NONE, GapDivision
 from shoal.table.microdata import Microdata
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -225,13 +225,13 @@ def test_who_is_joined_to_whom_by_hand():
     # without b do, too, and the one without a joins the complete. Three of one column would give each other away.
     known = np.array([[1, 1]] * 8 + [[1, 0]] * 4 + [[0, 1]] + [[0, 0]], dtype=bool)
     one = Partition(labels=np.zeros(14, dtype=np.int32))
-    joined = Gaps.of(one, known, 5, 0)
+    joined = GapDivision.of(one, known, 5, 0)
     assert joined.patterns.tolist() == [[False, False], [False, True], [True, False], [True, True]]
     assert joined.base.tolist() == [NONE] * 8 + [3] * 6
-    assert Gaps.of(one, known, 4, 0).base.tolist() == [NONE] * 12 + [3] * 2
-    assert not Gaps.of(one, known, 0, 0).joined.any()
+    assert GapDivision.of(one, known, 4, 0).base.tolist() == [NONE] * 12 + [3] * 2
+    assert not GapDivision.of(one, known, 0, 0).joined.any()
     four = Partition(labels=np.zeros(4, dtype=np.int32))
-    assert Gaps.of(four, known[8:12], 4, 0).dimensions(np.empty((4, 0))).tolist() == [np.iinfo(np.int64).max]
+    assert GapDivision.of(four, known[8:12], 4, 0).dimensions(np.empty((4, 0))).tolist() == [np.iinfo(np.int64).max]
 
 
 def test_groups_in_which_nobody_can_be_a_base():

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.replace._noise.laws import Law
+from shoal.replace._noise.laws import NoiseLaw
 from shoal.table.joint_moments import JointMoments
 from shoal.table.microdata import Microdata
 from shoal.table.partition import Partition
@@ -46,7 +46,7 @@ def test_it_is_the_law_of_the_mask_for_each_group_by_itself() -> None:
     x, rng = two_groups(), np.random.default_rng(3)
     expected = np.empty_like(x)
     for group in (TIGHT, WIDE):
-        law = Law(kind="correlated", variance=0.1)
+        law = NoiseLaw(kind="correlated", variance=0.1)
         expected[group] = law.masked(x[group], rng, JointMoments.of(x[group]))
     np.testing.assert_allclose(drawn(x, seed=3, kind="correlated", variance=0.1), expected, rtol=1e-12)
 

@@ -8,7 +8,7 @@ import pytest
 
 import shoal
 from shoal.replace._trees import nearest_tables
-from shoal.replace._trees.columns import Column
+from shoal.replace._trees.columns import TreeColumn
 from shoal.replace._trees.nearest_tables import UNIT, choose, codes_of, nearest
 from shoal.table.microdata import Microdata
 from shoal.table.partition import Partition
@@ -77,7 +77,7 @@ def people(n, seed=0):
 
 def columns_of(frame):
     roles = {name: {"role": "other", "missing": "keep"} for name in frame.columns}
-    return [Column.of(variable) for variable in Microdata.of(frame, roles).records.variables]
+    return [TreeColumn.of(variable) for variable in Microdata.of(frame, roles).records.variables]
 
 
 def synthesised(frame, seed=1, labels=None, **more):

@@ -13,7 +13,7 @@ from shoal.replace.forest import Forest
 from shoal.replace.persons import MadeUp, Method, made_up
 from shoal.replace.sequential_regression import SequentialRegression
 from shoal.table.links import Key, Links
-from shoal.table.order_rules import Cell, OrderRules, Rule
+from shoal.table.order_rules import OrderRule, OrderRules, TableColumn
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import DataError
@@ -183,7 +183,7 @@ def test_what_few_persons_have_in_a_column_does_not_come_back(method: Method, le
 def test_rules_that_the_original_breaks_are_refused() -> None:
     tables, links = _tables(200)
     later = tables["people"].with_variables(_column("born", np.full(200, 50.0)))
-    bound = Rule(Cell("people", "born"), Cell("visits", "day"))
+    bound = OrderRule(TableColumn("people", "born"), TableColumn("visits", "day"))
     assert bound is not None
     order = OrderRules(keys=KEYS, order={"visits": ("day",)}, given=(bound,))
     with pytest.raises(DataError, match=r"\d+ rows of the original break 'people.born <= visits.day'"):

@@ -1,30 +1,34 @@
-"""Pictures: whatever a label holds, a release does not die for its picture."""
+"""Pictures: they are drawn as Vega draws them, whatever a label holds."""
 
 import re
-from pathlib import Path
+from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree
 
-import polars as pl
 import pytest
 
-import shoal
-from shoal.report import charts, renderer
+from by_night import only_by_night
 from shoal.report.charts import (
-    PLACEHOLDERS,
     UNDRAWABLE,
-    UNDRAWN,
+    VEGA_LITE,
     class_sizes_chart,
     distribution_chart,
     drawn,
     lines_of,
-    svg,
+    risks_chart,
     text_only,
     with_colours,
 )
+from shoal.report.drawing import PLACEHOLDERS, svg
 from shoal.report.frontier_marks import marks, numbered
 from shoal.report.frontier_page import frontier_page
+from shoal.report.risk_map import Axis, Mark, risk_map
+from shoal.report.scales import Chart, Scale
 
 HOSTILE = ["\x00", "\x01", "\x0b", "\x1a", "\x1b[2J", "\ufffe", "\uffff", "\ud800", "\U0001f41f" * 18, "\u202e" * 40]
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def bars(labels: list[str]) -> dict[str, Any]:
@@ -37,74 +41,8 @@ def bars(labels: list[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("label", HOSTILE, ids=[ascii(label)[:10] for label in HOSTILE])
 def test_hostile_labels_are_drawn(label: str) -> None:
-    assert drawn(bars(["a" + label]), {}) != UNDRAWN
-
-
-ENDING = ["\x00", "\ud800", "\u202e" * 40]
-"""One of each way in which a text goes wrong: it ends the renderer, it cannot be handed to it, it is drawn."""
-
-
-@pytest.mark.parametrize("label", ENDING, ids=[ascii(label)[:10] for label in ENDING])
-def test_no_text_ends_more_than_the_renderer(label: str) -> None:
-    """The texts as they are, some of which end the renderer; the next picture is drawn all the same."""
-    spec = {"data": {"values": [{"x": "a" + label, "y": 1}]}, "mark": "bar", "encoding": {"x": {"field": "x"}}}
-    assert "<svg" in svg(spec)
-    assert drawn(bars([f"after {label!a}"]), {}) != UNDRAWN
-
-
-DIES = """
-import os, sys
-for line in sys.stdin:
-    os._exit(9) if "bad" in line else print('"<svg>"', flush=True)
-"""
-
-
-def test_a_picture_that_ends_the_renderer_is_missing_and_the_next_one_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renderer, "CHILD", DIES)
-    drawing = renderer.Renderer()
-    assert [drawing.svg({"label": label}) for label in ("good", "bad", "better")] == ["<svg>", None, "<svg>"]
-    drawing.close()
-
-
-COUNTS = """
-import sys
-for number, line in enumerate(sys.stdin):
-    print(f'"<svg>{number}"', flush=True)
-"""
-
-
-def test_a_picture_is_drawn_once_and_the_latest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renderer, "CHILD", COUNTS)
-    monkeypatch.setattr(renderer, "KEPT", 2)
-    drawing = renderer.Renderer()
-    asked = ["a", "b", "a", "b", "c", "b", "a"]
-    assert [drawing.svg({"label": label}) for label in asked] == [f"<svg>{n}" for n in (0, 1, 0, 1, 2, 1, 3)]
-    drawing.close()
-
-
-def test_an_interrupted_picture_is_not_the_answer_to_the_next_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawing = renderer.Renderer()
-
-    def interrupted() -> str:
-        raise KeyboardInterrupt
-
-    _, out = drawing._pipes()
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(out, "readline", interrupted)
-        drawing.svg({"data": {"values": [{}]}, "mark": "point", "title": "first"})
-    picture = drawing.svg({"data": {"values": [{}]}, "mark": "point", "title": "second"})
-    assert picture is not None
-    assert "second" in picture
-    drawing.close()
-
-
-def test_a_release_is_written_without_its_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(renderer, "CHILD", "")
-    monkeypatch.setattr(charts, "RENDERER", renderer.Renderer())
-    frame = pl.DataFrame({"a": [1, 2] * 10})
-    plan = {"columns": {"a": "quasi-identifier"}, "requirements": [{"privacy": "k-anonymity", "k": 5}]}
-    out = shoal.protect(frame, plan, seed=1).write(tmp_path / "out")
-    assert "This picture could not be drawn." in (out / "release" / "report.html").read_text()
+    picture = ElementTree.fromstring(drawn(bars(["a" + label]), {}).encode())
+    assert any("".join(text.itertext()).startswith("a") for text in picture.iter(f"{SVG}text"))
 
 
 def test_what_can_be_drawn_is_left_as_it_is() -> None:
@@ -202,3 +140,101 @@ def test_every_point_has_its_number_on_the_map_and_in_the_table() -> None:
     assert all(f">{number}</text>" in page for number in (1, 2, 3, 4))
     assert re.search(r'<span class="swatch after"></span>\s+recommended', page)
     assert "this release" not in page
+
+
+def histogram(low: float, high: float, scale: str) -> Chart:
+    """Eight bins with different shares, of two tables."""
+    edges = [low + (high - low) * place / 8 for place in range(9)]
+    bins = [
+        {"table": table, "low": a, "high": b, "share": (place * 7 % 8 + part) / 40}
+        for place, (a, b) in enumerate(pairwise(edges))
+        for part, table in enumerate(("original", "released"))
+    ]
+    return distribution_chart({"scale": scale, "bins": bins, "further": 0}, {})
+
+
+def measured(title: str, value: float, interval: dict[str, float] | None) -> dict[str, Any]:
+    return {"title": title, "value": value, "interval": interval, "unit": "", "limits": [0.0, 1.0]}
+
+
+def a_map(*, frontier: bool) -> Chart:
+    kinds = ("frontier", "frontier", "release", "beaten", "refused", "unprotected")
+    places = [(0.01, 0.5), (0.05, 0.3), (0.2, 0.1), (0.22, 0.31), (0.6, 0.02), (0.9, 0.0)]
+    marks = [Mark(label=str(n), kind=kind, risk=x, loss=y) for n, (kind, (x, y)) in enumerate(zip(kinds, places))]
+    y = Axis(title="Accuracy", better="higher")
+    return risk_map(marks[0 if frontier else 2 :], Axis(title="Linkage", better="lower", as_share=True), y)
+
+
+SIZES = [{"low": 1, "high": 1, "records": 12}, {"low": 5, "high": 9, "records": 988}]
+SPECIFICATIONS = {
+    "bars": distribution_chart(bars(["female", "male", "2 unemployed or looking for a first job"]), {}),
+    "numbers": histogram(17, 83, "quantitative"),
+    "small numbers": histogram(-0.0031, 0.0042, "quantitative"),
+    "large numbers": histogram(0, 340_000, "quantitative"),
+    "classes": class_sizes_chart({"records": 1000, "sizes": SIZES}),
+    "risks": risks_chart([measured("Linkage", 0.12, {"low": 0.1, "high": 0.15}), measured("Inference", 0.5, None)]),
+    "frontier": a_map(frontier=True),
+    "map": a_map(frontier=False),
+}
+
+
+def texts(element: ElementTree.Element, x: float = 0.0, y: float = 0.0) -> list[tuple[float, float, str]]:
+    """Where the texts of a picture stand, from the corner of its chart; turned ones apart."""
+    moved = re.match(r"translate\((-?[\d.]+),(-?[\d.]+)\)(.*)", element.get("transform", ""))
+    if moved and element.get("stroke-miterlimit") is None:
+        x, y = x + float(moved[1]), y + float(moved[2])
+    if element.tag == f"{SVG}text":
+        turned = moved is not None and "rotate" in moved[3]
+        return [] if turned or element.get("opacity") == "0" else [(round(y), round(x), "".join(element.itertext()))]
+    return sorted(text for below in element for text in texts(below, x, y))
+
+
+def sizes(picture: str) -> list[float]:
+    """Widths and heights of bars."""
+    sides = re.findall(
+        r'd="M[\d.,-]+h([\d.]+)v([\d.]+)h-[\d.]+Z"', re.sub(r'<path class[^>]*>|<path [^>]*="point"[^>]*>', "", picture)
+    )
+    rounded = sorted((round(float(width), 1), round(float(height), 1)) for width, height in sides)
+    return [side for both in rounded for side in both]
+
+
+LINES = {"axis": {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"}, "background": None}
+
+
+@only_by_night
+@pytest.mark.parametrize("name", SPECIFICATIONS)
+def test_vega_has_the_same_texts_at_the_same_places_and_bars_of_the_same_sizes(name: str) -> None:
+    import vl_convert
+
+    spec = {"$schema": VEGA_LITE, "config": LINES, **with_colours(SPECIFICATIONS[name])}
+    theirs, ours = vl_convert.vegalite_to_svg(spec, vl_version="5.20"), svg(SPECIFICATIONS[name])
+    there, here = (texts(ElementTree.fromstring(picture)) for picture in (theirs, ours))
+    assert [text for *_, text in here] == [text for *_, text in there]
+    for (y, x, _), (y_there, x_there, _) in zip(here, there):
+        assert abs(x - x_there) <= 1
+        assert abs(y - y_there) <= 1
+    assert sizes(ours) == pytest.approx(sizes(theirs), abs=0.11)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "labels"),
+    [
+        ((1948, 5, 3), (2011, 12, 30), ["1960", "1980", "2000"]),
+        ((2025, 1, 3), (2026, 2, 1), ["April", "July", "October", "2026"]),
+        ((2025, 3, 3), (2025, 3, 19), ["9 Mar", "16 Mar"]),
+        ((2025, 3, 3, 4), (2025, 3, 4, 1), ["06:00", "12:00", "18:00", "4 Mar"]),
+        ((2025, 3, 3, 4, 0, 1), (2025, 3, 3, 4, 0, 3), [":01", ":02", ":03"]),
+    ],
+)
+def test_ticks_of_times_are_whole_units(first: tuple[int, ...], last: tuple[int, ...], labels: list[str]) -> None:
+    low, high = (datetime(*end, tzinfo=UTC).timestamp() * 1000 for end in (first, last))
+    scale = Scale(low=low, high=high, start=0, end=1, times=True)
+    assert [label for _, label in scale.ticks(4, None)] == labels
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1.7e308, 1.7e308), (0.0, 5e-300), (7.0, 7.0), (-1e20, 1e20)])
+def test_no_range_of_numbers_is_too_wide_or_too_narrow_for_an_axis(low: float, high: float) -> None:
+    for times in (False, True):
+        scale = Scale(low=low, high=high, start=0.0, end=250.0, times=times)
+        assert all(0 <= scale.place(tick) <= 250 for tick, _ in scale.ticks(4, None))
+        assert 0 <= scale.place(low) <= scale.place(high) <= 250

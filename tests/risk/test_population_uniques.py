@@ -8,8 +8,8 @@ from by_night import by_night
 from shoal.judges.class_figures import ClassCounts
 from shoal.risk.population_uniques import (
     MODELS,
-    Estimate,
     PopulationUniques,
+    UniquesEstimate,
     pitman,
     poisson_gamma,
     slide_negative_binomial,
@@ -142,8 +142,8 @@ def test_a_census_leaves_nothing_uncertain():
 
 def test_a_flat_likelihood_says_nothing():
     """One class: no curvature by which the spread of class sizes could be known."""
-    assert Estimate(share=0.2, error=np.inf).ends(50) == (0.0, 1.0)
-    low, high = Estimate(share=0.0, error=0.0).ends(50)
+    assert UniquesEstimate(share=0.2, error=np.inf).ends(50) == (0.0, 1.0)
+    low, high = UniquesEstimate(share=0.0, error=0.0).ends(50)
     assert (low, high) == (0.0, 3 / 50)
 
 

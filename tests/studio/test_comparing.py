@@ -3,13 +3,13 @@
 from typing import Any
 
 from shoal.studio.comparing import side_by_side
-from shoal.studio.session import Run
+from shoal.studio.session import StudioRun
 
 
-def run(number: int, released: bool = True, **roles: str) -> Run:
+def run(number: int, released: bool = True, **roles: str) -> StudioRun:
     columns = [{"name": name, "role": role, "original": None} for name, role in roles.items()]
     result: Any = {"requirements": [], "measures": [], "reached": [], "columns": columns, "records": 9}
-    return Run(number=number, text=f"k: {number}\n", released=released, result=result)
+    return StudioRun(number=number, text=f"k: {number}\n", released=released, result=result)
 
 
 def test_runs_that_release_other_columns_or_roles_are_not_alike() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from shoal.studio.databases import address_of, database_of, named
 from shoal.studio.script import script
-from shoal.studio.session import Run
+from shoal.studio.session import StudioRun
 from shoal.vocabulary.errors import FileError
 
 
@@ -28,7 +28,7 @@ def test_an_address_is_that_of_the_command_line() -> None:
 
 def read_by(facts: dict[str, Any], preparations: tuple[dict[str, Any], ...]) -> Any:
     """The table that the program of a run reads."""
-    run: Any = Run(number=1, text="", released=True, result={"seed": "1"}, prepared=preparations)  # type: ignore[typeddict-item]
+    run: Any = StudioRun(number=1, text="", released=True, result={"seed": "1"}, prepared=preparations)  # type: ignore[typeddict-item]
     program = script(run, facts).partition('Path("plan.yaml")')[0]
     line = next(line for line in script(run, facts).splitlines() if line.startswith("table = "))
     names: dict[str, Any] = {}

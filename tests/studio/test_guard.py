@@ -17,7 +17,7 @@ import pytest
 from shoal.studio import serve
 from shoal.studio.actions import Studio
 from shoal.studio.api import Questions
-from shoal.studio.guard import HEADERS, Guard, Keys
+from shoal.studio.guard import HEADERS, AccessKeys, Guard
 from studio.running import LONGEST, Running, children, running
 
 PLANTED = "Zaphod-Beeblebrox-4711"
@@ -368,7 +368,7 @@ def test_the_way_for_the_browser_is_its_owners_alone(tmp_path: Path, monkeypatch
 
 def let_through(kind: str = "http", method: str = "POST", path: str = "/api/ask", hosts: int = 1) -> bool:
     """Whether the guard by itself hands something on, whatever the server before it and the app behind it would do."""
-    keys, handed_on = Keys(), []
+    keys, handed_on = AccessKeys(), []
     key = keys.key_for(keys.token()) or ""
     headers = [(b"host", b"127.0.0.1:9")] * hosts + [(b"authorization", f"Bearer {key}".encode())]
 

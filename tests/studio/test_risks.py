@@ -13,7 +13,7 @@ from shoal.plan import Plan
 from shoal.studio.analyses import followed
 from shoal.studio.risks import MOST_CELLS, risks, sets_of
 from shoal.studio.sides import sides_of
-from shoal.studio.variables import Seen, encoded
+from shoal.studio.variables import ComparedColumn, encoded
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import InputError
 
@@ -111,9 +111,9 @@ def test_many_sets_are_left_out_before_single_columns(sides: Any, monkeypatch: p
     assert [len(side["riskiest"]) for side in risks(sides, {})["sides"]] == [6, 6]
 
 
-def seen(release: Any, *names: str) -> dict[str, Seen]:
+def seen(release: Any, *names: str) -> dict[str, ComparedColumn]:
     before = {name: encoded(FRAME[name], PLAN.schema, PLAN.folder) for name in names}
-    return {n: Seen(before=b, after=release.table.encoded[n], place=release.rows) for n, b in before.items()}
+    return {n: ComparedColumn(before=b, after=release.table.encoded[n], place=release.rows) for n, b in before.items()}
 
 
 def test_means_by_group_before_and_after(release: Any) -> None:

@@ -1,6 +1,7 @@
 """What the screens show, in a browser: no section is empty where there is data, and no picture hides a loss."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,54 +49,61 @@ def ran(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
     return planned(shared, folder / "people.csv", PLAN)
 
 
+@pytest.fixture(scope="module")
+def page(browser: Any, ran: Running) -> Iterator[Any]:
+    """One page of that studio for tests that leave nothing half done: to load it takes most of the time of a test."""
+    with visit(browser, ran, another(ran)) as page:
+        yield page
+
+
 def article(page: Any, name: str) -> Any:
     return page.locator(f".spreads article:has(h3:text-is('{name}'))")
 
 
-def test_a_column_that_lost_everything_looks_like_it(browser: Any, ran: Running) -> None:
+def test_a_column_that_lost_everything_looks_like_it(page: Any, ran: Running) -> None:
     """Peers, and the first edition: the original was drawn recoded too, so that all pictures looked perfect."""
-    with visit(browser, ran, another(ran)) as page:
-        go(page, "Result")
-        settled(page)
-        town = article(page, "town")
-        assert town.locator(".became.gone").inner_text() == "8 values → 1"
-        assert "gone: one value for all" in town.inner_text()
-        bars = town.locator(".bar-row")
-        assert bars.count() == 8  # the original's own values by their names
-        assert all("from labels of several values" in text for text in bars.locator("title").all_text_contents())
-        released = {bar.locator("rect.after").get_attribute("width") for bar in bars.all()}
-        original = {bar.locator("rect.before").get_attribute("width") for bar in bars.all()}
-        assert len(released) == 1 < len(original)
-        assert town.locator("rect[fill^='url(#']").count() == 8
-        assert article(page, "sex").locator("rect[fill^='url(#']").count() == 0
-        ages = ran.ask("extremes", {"run": 1})[1]["age"][0]
-        page.wait_for_selector(f"text={ages['least']} to {ages['greatest']}")
-        assert article(page, "age").locator("text >> text=40").count() == 1  # an axis
+    go(page, "Result")
+    settled(page)
+    town = article(page, "town")
+    assert town.locator(".became.gone").inner_text() == "8 values → 1"
+    assert "gone: one value for all" in town.inner_text()
+    bars = town.locator(".bar-row")
+    assert bars.count() == 8  # the original's own values by their names
+    assert all("from labels of several values" in text for text in bars.locator("title").all_text_contents())
+    released = {bar.locator("rect.after").get_attribute("width") for bar in bars.all()}
+    original = {bar.locator("rect.before").get_attribute("width") for bar in bars.all()}
+    assert len(released) == 1 < len(original)
+    assert town.locator("rect[fill^='url(#']").count() == 8
+    assert article(page, "sex").locator("rect[fill^='url(#']").count() == 0
+    ages = ran.ask("extremes", {"run": 1})[1]["age"][0]
+    page.wait_for_selector(f"text={ages['least']} to {ages['greatest']}")
+    assert article(page, "age").locator("text >> text=40").count() == 1  # an axis
 
 
-def test_a_column_is_looked_at_closely_and_with_another(browser: Any, ran: Running) -> None:
-    with visit(browser, ran, another(ran)) as page:
-        go(page, "Result")
-        settled(page)
-        article(page, "town").locator("text=Look closer").click()
-        table = page.locator("dialog [aria-label='Values of town'] tbody tr")
-        table.first.wait_for()
-        assert table.first.inner_text().split("\t")[0] in ("*", "north0")
-        page.select_option("dialog select", "age")
-        page.wait_for_selector("dialog [aria-label^='Released: shares of the records by town and age']")
-        page.select_option("dialog select", "income")
-        page.wait_for_selector("dialog [aria-label='Original: income by town']")
-        assert barriers(page) == []
-        page.keyboard.press("Escape")
-        page.wait_for_selector("dialog", state="detached")
-        article(page, "income").locator("text=Look closer").click()
-        page.wait_for_selector("dialog >> text=median")
-        page.keyboard.press("Escape")
-        go(page, "Columns")
-        page.click("button:has-text('Look closer at income')")
-        page.select_option("dialog select", "age")
-        page.wait_for_selector("dialog [aria-label^='The table: income against age']")
-        assert barriers(page) == []
+def test_a_column_is_looked_at_closely_and_with_another(page: Any) -> None:
+    go(page, "Result")
+    settled(page)
+    article(page, "town").locator("text=Look closer").click()
+    table = page.locator("dialog [aria-label='Values of town'] tbody tr")
+    table.first.wait_for()
+    assert table.first.inner_text().split("\t")[0] in ("*", "north0")
+    page.select_option("dialog select", "age")
+    page.wait_for_selector("dialog [aria-label^='Released: shares of the records by town and age']")
+    page.select_option("dialog select", "income")
+    page.wait_for_selector("dialog [aria-label='Original: income by town']")
+    assert barriers(page) == []
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    article(page, "income").locator("text=Look closer").click()
+    page.wait_for_selector("dialog >> text=median")
+    page.keyboard.press("Escape")
+    go(page, "Columns")
+    page.click("button:has-text('Look closer at income')")
+    page.select_option("dialog select", "age")
+    page.wait_for_selector("dialog [aria-label^='The table: income against age']")
+    assert barriers(page) == []
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
 
 
 FULL = {
@@ -117,12 +125,11 @@ FULL = {
 """What each screen has to show of a table, a plan and a run."""
 
 
-def test_no_section_is_empty_where_there_is_data(browser: Any, ran: Running) -> None:
-    with visit(browser, ran, another(ran)) as page:
-        for screen, parts in FULL.items():
-            filled(page, screen, parts)
-            if screen == "Result":  # the verdict says what leaves unchanged; nothing contradicts what was proved
-                assert "Columns released unchanged" not in page.inner_text("main")
+def test_no_section_is_empty_where_there_is_data(page: Any) -> None:
+    for screen, parts in FULL.items():
+        filled(page, screen, parts)
+        if screen == "Result":  # the verdict says what leaves unchanged; nothing contradicts what was proved
+            assert "Columns released unchanged" not in page.inner_text("main")
 
 
 def filled(page: Any, screen: str, parts: list[str]) -> None:
@@ -165,10 +172,9 @@ def several(ran: Running) -> Running:
     return ran
 
 
-def test_no_section_of_several_runs_is_empty(browser: Any, several: Running) -> None:
-    with visit(browser, several, another(several)) as page:
-        for screen, parts in OF_SEVERAL.items():
-            filled(page, screen, parts)
+def test_no_section_of_several_runs_is_empty(page: Any, several: Running) -> None:
+    for screen, parts in OF_SEVERAL.items():
+        filled(page, screen, parts)
 
 
 MOVING = """() => document.getAnimations().length
@@ -195,25 +201,24 @@ def test_every_screen_is_without_barriers(browser: Any, several: Running, scheme
         assert page.evaluate(MOVING) == 0
 
 
-def test_screens_have_addresses(browser: Any, ran: Running) -> None:
+def test_screens_have_addresses(page: Any) -> None:
     """Back, forward, reload and a bookmark keep the screen; another tab is opened from the page."""
-    with visit(browser, ran, another(ran)) as page:
-        page.wait_for_selector("nav")
-        for screen in ("Steps", "Result"):
-            go(page, screen)
-            assert page.evaluate("location.hash") == f"#/{screen.lower()}"
-        page.go_back()
-        page.wait_for_selector("h1:has-text('Steps')")
-        page.go_forward()
-        page.wait_for_selector("h1:has-text('Result')")
-        page.reload()
-        page.wait_for_selector("h1:has-text('Result')")
-        assert page.title() == "Result · people.csv · shoal studio"
-        page.evaluate("location.hash = '/frontier'")
-        page.wait_for_selector("h1:has-text('Frontier')")
-        with page.context.expect_page() as opened:
-            page.click("button:text-is('New tab')")
-        opened.value.wait_for_selector("h1:has-text('Columns')")
+    for screen in ("Steps", "Result"):
+        go(page, screen)
+        assert page.evaluate("location.hash") == f"#/{screen.lower()}"
+    page.go_back()
+    page.wait_for_selector("h1:has-text('Steps')")
+    page.go_forward()
+    page.wait_for_selector("h1:has-text('Result')")
+    page.reload()
+    page.wait_for_selector("h1:has-text('Result')")
+    assert page.title() == "Result · people.csv · shoal studio"
+    page.evaluate("location.hash = '/frontier'")
+    page.wait_for_selector("h1:has-text('Frontier')")
+    with page.context.expect_page() as opened:
+        page.click("button:text-is('New tab')")
+    opened.value.wait_for_selector("h1:has-text('Columns')")
+    opened.value.close()
 
 
 def test_saved_work_is_opened_from_the_page(browser: Any, tmp_path: Path) -> None:
@@ -240,6 +245,10 @@ def test_saved_work_is_opened_from_the_page(browser: Any, tmp_path: Path) -> Non
         assert page.locator("text=Take it up").count() == 0
 
 
+OF_LONG_NAMES = ("target-size", "scrollable-region-focusable", "label-content-name-mismatch", "aria-valid-attr-value")
+"""What a long name can break of a screen that is without barriers; each night all of it is looked at again."""
+
+
 def test_a_column_name_of_200_characters_breaks_no_screen(browser: Any, fresh: Running, tmp_path: Path) -> None:
     frame = pl.DataFrame({"x" * 200: [i % 7 for i in range(210)], "sex": ["f", "m"] * 105})
     frame.write_csv(tmp_path / "long.csv")
@@ -254,4 +263,4 @@ def test_a_column_name_of_200_characters_breaks_no_screen(browser: Any, fresh: R
             for width in (1280, 390):
                 page.set_viewport_size({"width": width, "height": 800})
                 assert page.evaluate("document.documentElement.scrollWidth") == width, screen
-            assert barriers(page) == [], screen
+            assert barriers(page, *(() if NIGHT else OF_LONG_NAMES)) == [], screen

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.plan import Plan
-from shoal.studio.session import Run, Session
+from shoal.studio.session import Session, StudioRun
 from shoal.studio.standing import standing, variants, variants_tried
 from shoal.table.files.table import Table
 from studio.pages import IN_A_BROWSER, another, barriers, go, visit
@@ -49,13 +49,13 @@ def read(text: str) -> Plan:
     return Plan.of(json.loads(text), None)
 
 
-def ended(number: int, kept: float | None, plan: dict[str, Any] = PLAN) -> Run:
+def ended(number: int, kept: float | None, plan: dict[str, Any] = PLAN) -> StudioRun:
     """A run with nothing but its loss; refused without one."""
     figures = [] if kept is None else [{"measure": "information-kept", "value": kept}]
     headlines = [{"label": "", "value": "3 %"}] * 4
     decision = {"status": "good", "heading": "All limits of the plan are kept", "points": [], "headlines": headlines}
     result: Any = {"measures": figures, "steps": [], "decision": None if kept is None else decision}
-    return Run(number=number, text=json.dumps(plan), released=kept is not None, result=result)
+    return StudioRun(number=number, text=json.dumps(plan), released=kept is not None, result=result)
 
 
 def test_a_verdict_is_never_green_where_a_plan_is_known_that_loses_much_less() -> None:

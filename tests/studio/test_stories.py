@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,14 @@ def studio(shared: Running) -> Running:
     shared.act("run")
     shared.idle()
     return shared
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, studio: Running) -> Iterator[Any]:
+    """One page of that studio for tests that leave nothing half done: to load it takes most of the time of a test."""
+    with visit(browser, studio, another(studio)) as page:
+        page.wait_for_selector("nav")
+        yield page
 
 
 def test_columns_that_single_people_out_are_answered_for_with_one_click_each(
@@ -60,39 +69,37 @@ def test_columns_that_single_people_out_are_answered_for_with_one_click_each(
 EVERYTHING = "() => [...document.querySelectorAll('main .card h3 code')].map((e) => e.textContent)"
 
 
-def test_every_method_has_its_form(browser: Any, studio: Running) -> None:
+def test_every_method_has_its_form(page: Any, studio: Running) -> None:
     """All that are registered at once, as the page itself would add them; none needs code of its own."""
     methods = studio.ask("methods")[1]["methods"]
     kinds = {"steps": ("partition", "mask"), "requirements": ("privacy",), "measures": ("risk", "utility")}
     at = studio.ask("state")[1]["at"]
     lists = {place: [{m["kind"]: m["name"]} for m in methods if m["kind"] in kinds[place]] for place in kinds}
     studio.act("put", changes=[{"place": [place], "value": specs} for place, specs in lists.items()], note="everything")
-    with visit(browser, studio, another(studio)) as page:
-        page.wait_for_selector("nav")
-        go(page, "Steps")
-        page.wait_for_selector(".top >> text=everything")
-        shown = page.evaluate(EVERYTHING)
-        assert shown == [name for specs in lists.values() for spec in specs for name in spec.values()]
-        assert page.locator("text=This method is not known").count() == 0
-        cards = page.locator("main .card")
-        wrong = [m["place"] for m in studio.ask("state")[1]["mistakes"] if m["place"][:1] == ["steps"]]
-        assert wrong
-        for place in wrong:  # each stands beside its step
-            assert cards.nth(place[1]).locator(".mistakes").count(), place
+    go(page, "Steps")
+    page.wait_for_selector(".top >> text=everything")
+    shown = page.evaluate(EVERYTHING)
+    assert shown == [name for specs in lists.values() for spec in specs for name in spec.values()]
+    assert page.locator("text=This method is not known").count() == 0
+    cards = page.locator("main .card")
+    wrong = [m["place"] for m in studio.ask("state")[1]["mistakes"] if m["place"][:1] == ["steps"]]
+    assert wrong
+    for place in wrong:  # each stands beside its step
+        assert cards.nth(place[1]).locator(".mistakes").count(), place
     studio.act("go", at=at)
 
 
-@pytest.mark.parametrize("width", [320, 800, 360][: by_night(2, 3)])
-def test_no_screen_scrolls_sideways(browser: Any, studio: Running, width: int) -> None:
+def test_no_screen_scrolls_sideways(browser: Any, studio: Running) -> None:
     """320 px is what is left of 1,280 px at 400 %; nothing may be cut off there."""
-    with visit(browser, studio, another(studio), viewport={"width": width, "height": 800}) as page:
+    with visit(browser, studio, another(studio), viewport={"width": 800, "height": 800}) as page:
         page.wait_for_selector("nav")
         for screen in SCREENS:
             go(page, screen)
             settled(page)
-
-            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), screen
-            assert page.evaluate(CUT_OFF) == [], screen
+            for width in (800, 320, 360)[: by_night(2, 3)]:
+                page.set_viewport_size({"width": width, "height": 800})
+                assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (screen, width)
+                assert page.evaluate(CUT_OFF) == [], (screen, width)
 
 
 def test_from_a_file_to_a_release_on_the_disk(browser: Any, fresh: Running, tmp_path: Path) -> None:
@@ -122,19 +129,17 @@ def test_from_a_file_to_a_release_on_the_disk(browser: Any, fresh: Running, tmp_
             assert (tmp_path / "out" / "release" / "report.html").is_file()
 
 
-def test_what_is_exported_is_what_ran(browser: Any, studio: Running, tmp_path: Path) -> None:
+def test_what_is_exported_is_what_ran(page: Any, studio: Running, tmp_path: Path) -> None:
     """Peers: the exported script differs from what was done."""
-    with visit(browser, studio, another(studio)) as page:
-        page.wait_for_selector("nav")
-        go(page, "Export")
-        page.select_option("main select", "1")
-        page.wait_for_selector("text=Save the script")
-        with page.expect_download() as script:
-            page.click("text=Save the script")
-        with page.expect_download() as plan:
-            page.click("text=Save the plan")
-        script.value.save_as(tmp_path / "protect.py")
-        plan.value.save_as(tmp_path / "plan.yaml")
+    go(page, "Export")
+    page.select_option("main select", "1")
+    page.wait_for_selector("text=Save the script")
+    with page.expect_download() as script:
+        page.click("text=Save the script")
+    with page.expect_download() as plan:
+        page.click("text=Save the plan")
+    script.value.save_as(tmp_path / "protect.py")
+    plan.value.save_as(tmp_path / "plan.yaml")
     ran = studio.ask("result", {"run": 1})[1]
     assert (tmp_path / "plan.yaml").read_text() == ran["text"]
     namespace: dict[str, Any] = {}
@@ -289,20 +294,18 @@ def test_what_is_typed_stays_whatever_arrives(browser: Any, studio: Running) -> 
             studio.act("undo")
 
 
-def test_a_run_that_ends_leaves_whoever_types_where_they_are(browser: Any, studio: Running) -> None:
-    with visit(browser, studio, another(studio)) as page:
-        page.wait_for_selector("nav")
-        go(page, "Export")
-        field = page.get_by_label("Folder to write")
-        field.press("Control+a")
-        field.press_sequentially("rel")
-        number = studio.act("run")["runs"][-1]["number"] + 1
-        page.wait_for_selector(f"text=Run {number} has ended: proved.")
-        field.press_sequentially("ease")
-        assert field.input_value() == "release"
-        page.click("text=Look")
-        page.wait_for_selector("h1:has-text('Result')")
-        assert page.locator(f"text=Run {number} has ended").count() == 0
+def test_a_run_that_ends_leaves_whoever_types_where_they_are(page: Any, studio: Running) -> None:
+    go(page, "Export")
+    field = page.get_by_label("Folder to write")
+    field.press("Control+a")
+    field.press_sequentially("rel")
+    number = studio.act("run")["runs"][-1]["number"] + 1
+    page.wait_for_selector(f"text=Run {number} has ended: proved.")
+    field.press_sequentially("ease")
+    assert field.input_value() == "release"
+    page.click("text=Look")
+    page.wait_for_selector("h1:has-text('Result')")
+    assert page.locator(f"text=Run {number} has ended").count() == 0
 
 
 def test_an_action_is_followed_by_a_look_at_once(browser: Any, studio: Running) -> None:
@@ -348,83 +351,73 @@ def test_the_verdict_is_that_of_the_report(browser: Any, fresh: Running) -> None
         assert re.match(r"row [\d,]+: risk ", page.locator(".risky li").first.inner_text())
 
 
-def test_a_reload_comes_back_to_the_same_place(browser: Any, studio: Running) -> None:
-    with visit(browser, studio, another(studio)) as page:
-        page.wait_for_selector("nav")
-        go(page, "Compare")
-        page.reload()
-        page.wait_for_selector("h1:has-text('Compare')")
-        page.wait_for_selector("text=How the plans differ")
+def test_a_reload_comes_back_to_the_same_place(page: Any, studio: Running) -> None:
+    go(page, "Compare")
+    page.reload()
+    page.wait_for_selector("h1:has-text('Compare')")
+    page.wait_for_selector("text=How the plans differ")
 
 
-def test_a_plan_is_taken_from_the_frontier(browser: Any, studio: Running) -> None:
+def test_a_plan_is_taken_from_the_frontier(page: Any, studio: Running) -> None:
     before = studio.ask("state")[1]["text"]
-    with visit(browser, studio, another(studio)) as page:
-        page.wait_for_selector("nav")
-        go(page, "Frontier")
-        page.click("[aria-label='Take mdav k=3']")
-        page.wait_for_selector(".top >> text=take mdav k=3")
+    go(page, "Frontier")
+    page.click("[aria-label='Take mdav k=3']")
+    page.wait_for_selector(".top >> text=take mdav k=3")
     text = studio.ask("state")[1]["text"]
     assert "- {partition: mdav, k: 3, replace: centroid}" in text
     studio.act("undo")
     assert studio.ask("state")[1]["text"] == before
 
 
-def test_a_second_person_approves(browser: Any, studio: Running, fresh: Running, tmp_path: Path) -> None:
+def test_a_second_person_approves(browser: Any, page: Any, fresh: Running, tmp_path: Path) -> None:
     """One hands over a file without data, the other looks, comments and approves; the release says so."""
-    with visit(browser, studio, another(studio)) as page:
-        page.wait_for_selector("nav")
-        go(page, "Export")
-        page.select_option("main select", "1")
-        page.fill("text=Your name >> xpath=following-sibling::input", "Ada")
-        with page.expect_download() as handed:
-            page.click("text=Save the file for review")
-        handed.value.save_as(tmp_path / "review.json")
-    with visit(browser, fresh, another(fresh)) as page:
-        page.set_input_files(".drop input", tmp_path / "review.json")
-        page.wait_for_selector("h1:has-text('under review')")
-        page.wait_for_selector("text=5-anonymity")
-        assert barriers(page) == []
-        assert page.get_attribute("text=Approve this release", "aria-disabled") == "true"
-        page.fill("text=Your name >> xpath=following-sibling::input", "Bo")
-        page.fill("text=Comment >> xpath=following-sibling::textarea", "The board agrees.")
-        page.click("text=Add the comment")
-        page.wait_for_selector(".comments >> text=The board agrees.")
-        page.click("text=Approve this release")
-        page.wait_for_selector("text=Approved by Bo")
-        with page.expect_download() as given_back:
-            page.click("button:text-is('Save the file')")
+    go(page, "Export")
+    page.select_option("main select", "1")
+    page.fill("text=Your name >> xpath=following-sibling::input", "Ada")
+    with page.expect_download() as handed:
+        page.click("text=Save the file for review")
+    handed.value.save_as(tmp_path / "review.json")
+    with visit(browser, fresh, another(fresh)) as reviewed:
+        reviewed.set_input_files(".drop input", tmp_path / "review.json")
+        reviewed.wait_for_selector("h1:has-text('under review')")
+        reviewed.wait_for_selector("text=5-anonymity")
+        assert barriers(reviewed) == []
+        assert reviewed.get_attribute("text=Approve this release", "aria-disabled") == "true"
+        reviewed.fill("text=Your name >> xpath=following-sibling::input", "Bo")
+        reviewed.fill("text=Comment >> xpath=following-sibling::textarea", "The board agrees.")
+        reviewed.click("text=Add the comment")
+        reviewed.wait_for_selector(".comments >> text=The board agrees.")
+        reviewed.click("text=Approve this release")
+        reviewed.wait_for_selector("text=Approved by Bo")
+        with reviewed.expect_download() as given_back:
+            reviewed.click("button:text-is('Save the file')")
         given_back.value.save_as(tmp_path / "review.json")
-    with visit(browser, studio, another(studio)) as page:
-        page.wait_for_selector("nav")
-        go(page, "Export")
-        page.select_option("main select", "1")
-        page.set_input_files("main input[type=file]", tmp_path / "review.json")
-        page.wait_for_selector("text=Approved by Bo")
-        page.fill("text=Folder to write >> xpath=following-sibling::input", str(tmp_path / "out"))
-        page.click("text=Write the release")
-        page.wait_for_selector("text=Written and proved again")
+    go(page, "Export")
+    page.select_option("main select", "1")
+    page.set_input_files("main input[type=file]", tmp_path / "review.json")
+    page.wait_for_selector("text=Approved by Bo")
+    page.fill("text=Folder to write >> xpath=following-sibling::input", str(tmp_path / "out"))
+    page.click("text=Write the release")
+    page.wait_for_selector("text=Written and proved again")
     assert "Approved by Bo" in (tmp_path / "out" / "release" / "report.html").read_text()
 
 
-def test_a_step_is_seen_before_it_is_run(browser: Any, studio: Running) -> None:
+def test_a_step_is_seen_before_it_is_run(page: Any, studio: Running) -> None:
     """Peers: what a recoding does is seen only when it is done. Here its counts move with its settings."""
     before = studio.ask("state")[1]["at"]
-    with visit(browser, studio, another(studio)) as page:
-        page.wait_for_selector("nav")
-        go(page, "Steps")
-        card = page.locator("section:has(> h2:text-is('Steps')) .card").first
-        card.locator("text=What it would change").click()
-        card.locator("h4:text-is('age')").wait_for()
-        first = card.locator(".preview").inner_text()
-        field = card.locator("input").first
-        field.fill("40")
-        field.press("Tab")
-        end = time.monotonic() + LONGEST
-        while card.locator(".preview").inner_text() in (first, "What it would change\n\nCounting …"):
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        assert re.search(r"values [\d,]+ → [\d,]+", card.locator(".preview").inner_text())
+    go(page, "Steps")
+    card = page.locator("section:has(> h2:text-is('Steps')) .card").first
+    card.locator("text=What it would change").click()
+    card.locator("h4:text-is('age')").wait_for()
+    first = card.locator(".preview").inner_text()
+    field = card.locator("input").first
+    field.fill("40")
+    field.press("Tab")
+    end = time.monotonic() + LONGEST
+    while card.locator(".preview").inner_text() in (first, "What it would change\n\nCounting …"):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert re.search(r"values [\d,]+ → [\d,]+", card.locator(".preview").inner_text())
     studio.act("go", at=before)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.studio.variables import MOST_CELLS, MOST_VALUES, Seen, frequencies, summary, together
+from shoal.studio.variables import MOST_CELLS, MOST_VALUES, ComparedColumn, frequencies, summary, together
 from shoal.table.microdata import Microdata
 
 TOWNS = {"paths": [[town, town[0], "*"] for town in ("aa", "ab", "ba", "bb")]}
@@ -24,13 +24,15 @@ AFTER = {
 }
 
 
-def seen() -> dict[str, Seen]:
+def seen() -> dict[str, ComparedColumn]:
     described = {name: {"role": "quasi-identifier", "missing": "keep"} for name in BEFORE}
     described["town"] |= {"hierarchy": TOWNS}
     table = Microdata.of(pl.DataFrame(BEFORE), described)
     released = Microdata.finished(pl.DataFrame(AFTER), table.schema)
     place = np.arange(len(BEFORE["sex"]))
-    return {name: Seen(before=table.encoded[name], after=released.encoded[name], place=place) for name in BEFORE}
+    return {
+        name: ComparedColumn(before=table.encoded[name], after=released.encoded[name], place=place) for name in BEFORE
+    }
 
 
 def test_labels_of_two_columns_are_spread_over_the_values_of_the_original() -> None:
@@ -77,7 +79,7 @@ def test_two_numbers_are_points_of_records_that_have_both() -> None:
 def test_rare_values_stand_together() -> None:
     values = [f"v{i}" for i in range(30) for _ in range(40 - i)]
     table = Microdata.of(pl.DataFrame({"x": values}), {"x": {"role": "quasi-identifier"}}).encoded["x"]
-    alone = Seen(before=table, after=table, place=None)
+    alone = ComparedColumn(before=table, after=table, place=None)
     shown = together(alone, alone, [{}, {}])
     assert shown["axes"][0]["cells"] == [*(f"v{i}" for i in range(MOST_CELLS - 1)), "21 others"]
     counts = Counter(values)

@@ -15,7 +15,7 @@ from shoal.table.dependencies import (
     CHANCE,
     Dependencies,
     Dependency,
-    Support,
+    LawSupport,
     determines,
     log_chance,
     log_chance_of,
@@ -241,7 +241,7 @@ def test_support_is_what_counting_finds(pairs: list[tuple[int, int]]) -> None:
         if cause >= 0 and effect >= 0:
             groups.setdefault(cause, Counter())[effect] += 1
     several = [group for group in groups.values() if group.total() > 1]
-    expected = Support(
+    expected = LawSupport(
         exceptions=sum(group.total() - max(group.values()) for group in several),
         pairs=sum(group.total() for group in several),
         groups=len(several),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.table.dependencies import HALVINGS, Dependencies, Dependency, Support, joint_codes
+from shoal.table.dependencies import HALVINGS, Dependencies, Dependency, LawSupport, joint_codes
 from shoal.table.joint_dependencies import HEAD, _log_chance, joint_laws
 from shoal.table.laws import Laws, look_ups_of
 from shoal.table.microdata import Microdata
@@ -35,7 +35,7 @@ def rates(n: int, odd: int = 0) -> pl.DataFrame:
 @pytest.mark.parametrize("odd", [0, 1, 3, 15])
 def test_a_tariff_by_class_and_region(n: int, odd: int) -> None:
     laws = joint_laws(records_of(rates(n, odd)), ["tariff", "noise"], [])
-    assert laws == {Dependency(("kind", "region"), "tariff"): Support(odd, n, 30)}
+    assert laws == {Dependency(("kind", "region"), "tariff"): LawSupport(odd, n, 30)}
 
 
 def test_blanks_are_filled_in_once_the_law_is_known() -> None:

@@ -12,7 +12,7 @@ from shoal.table.dependencies import (
     EXCEPTIONS,
     Dependencies,
     Dependency,
-    Support,
+    LawSupport,
     bears,
     support_if_believed,
     support_of,
@@ -47,7 +47,7 @@ def test_few_pairs_are_enough_where_the_original_shows_the_law(odd: int) -> None
     left = [10, 11, 12, 17]
     released = records_of(**original | {"region": kept_in(original["region"], left)})
     laws = Laws.for_release(records_of(**original), released)
-    assert laws.look_ups == {Dependency(("zip",), "region"): Support(odd, 100, 10)}
+    assert laws.look_ups == {Dependency(("zip",), "region"): LawSupport(odd, 100, 10)}
     assert Dependencies(released, exceptions=True).of("region") == []
     assert Dependencies(released, also=laws.look_ups).of("region") == [Dependency(("zip",), "region")] * (not odd)
     filled = Dependencies(released, exceptions=True, also=laws.look_ups).completed().records["region"]
@@ -63,7 +63,7 @@ def test_what_the_release_contradicts_is_no_law_of_it() -> None:
     moved = [r if i % 3 else "south" for i, r in enumerate(original["region"])]
     released = records_of(zip=original["zip"], region=[None, *moved[1:]])
     laws = Laws.for_release(records_of(**original), released)
-    assert laws.look_ups == {Dependency(("zip",), "region"): Support(0, 100, 10)}
+    assert laws.look_ups == {Dependency(("zip",), "region"): LawSupport(0, 100, 10)}
     assert Dependencies(released, exceptions=True, also=laws.look_ups).of("region") == []
 
 
@@ -75,11 +75,11 @@ def test_a_complete_release_is_not_searched_and_columns_that_are_new_have_no_law
 
 
 def test_bearing_by_hand() -> None:
-    assert bears(0, Support(0, 0), unit=False)
-    assert bears(0, Support(1, 20), unit=False) and not bears(0, Support(2, 20), unit=False)
-    assert bears(0, Support(2, 20), unit=True) and not bears(0, Support(3, 20), unit=True)
-    assert bears(3, Support(3, 6), unit=False)  # all that were wrong are left
-    assert not bears(3, Support(4, 6), unit=False) and not bears(3, Support(3, 5), unit=False)
+    assert bears(0, LawSupport(0, 0), unit=False)
+    assert bears(0, LawSupport(1, 20), unit=False) and not bears(0, LawSupport(2, 20), unit=False)
+    assert bears(0, LawSupport(2, 20), unit=True) and not bears(0, LawSupport(3, 20), unit=True)
+    assert bears(3, LawSupport(3, 6), unit=False)  # all that were wrong are left
+    assert not bears(3, LawSupport(4, 6), unit=False) and not bears(3, LawSupport(3, 5), unit=False)
 
 
 Pairs = st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 2), st.booleans(), st.booleans()), min_size=1)
@@ -92,7 +92,7 @@ def test_blanks_never_add_exceptions(pairs: list[tuple[int, int, bool, bool]]) -
     groups = [[b for a, b, *_ in pairs if a == cause and b >= 0] for cause in range(4)]
     wrong = sum(len(group) - max(map(group.count, group)) for group in groups if group)
     several = [group for group in groups if len(group) > 1]
-    assert support_of(by, on) == Support(wrong, sum(map(len, several)), len(several))
+    assert support_of(by, on) == LawSupport(wrong, sum(map(len, several)), len(several))
     blanked = [np.where([pair[2 + j] for pair in pairs], np.int32(-1), column) for j, column in enumerate((by, on))]
     assert support_of(*blanked).exceptions <= wrong
     if (support := support_if_believed(by, on, unit=True)) is not None:

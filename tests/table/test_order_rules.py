@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shoal.table.links import Key, Links
-from shoal.table.order_rules import Cell, OrderRules, Rule, succession
+from shoal.table.order_rules import OrderRule, OrderRules, TableColumn, succession
 
 KEYS = {
     "patients": Key(key="patient"),
@@ -20,9 +20,9 @@ COLUMNS = {
 }
 
 
-def rule(text: str) -> Rule:
-    low, high = (Cell(*cell.split(".")) for cell in text.split(" <= "))
-    return Rule(low, high)
+def rule(text: str) -> OrderRule:
+    low, high = (TableColumn(*cell.split(".")) for cell in text.split(" <= "))
+    return OrderRule(low, high)
 
 
 def rules(*given: str, order: dict[str, tuple[str, ...]] | None = None) -> OrderRules:
@@ -32,10 +32,10 @@ def rules(*given: str, order: dict[str, tuple[str, ...]] | None = None) -> Order
 def test_what_is_drawn_after_the_rows_below() -> None:
     """The death comes after the stays, and a discharge after the values; so does what these bound in the same row."""
     order = rules("stays.discharge <= patients.died", "labs.taken <= stays.discharge", "stays.admission <= labs.taken")
-    assert order.late == {Cell("patients", "died"), Cell("stays", "discharge")}
+    assert order.late == {TableColumn("patients", "died"), TableColumn("stays", "discharge")}
     assert not list(order.faults(COLUMNS))
     further = rules("visits.day <= patients.born", "patients.born <= patients.died")
-    assert further.late == {Cell("patients", "born"), Cell("patients", "died")}
+    assert further.late == {TableColumn("patients", "born"), TableColumn("patients", "died")}
 
 
 def test_columns_in_turn() -> None:
@@ -87,12 +87,12 @@ def test_broken_rules_by_hand() -> None:
     order = OrderRules(
         keys=links.keys,
         order={"stays": ("admission", "discharge")},
-        given=(Rule(Cell("stays", "discharge"), Cell("patients", "died")),),
+        given=(OrderRule(TableColumn("stays", "discharge"), TableColumn("patients", "died")),),
     )
     values = {
-        Cell("patients", "died"): np.array([5.0, np.nan]),
-        Cell("stays", "admission"): np.array([4.0, 3.0, 1.0, 1.0]),
-        Cell("stays", "discharge"): np.array([6.0, 9.0, 4.0, 0.0]),
+        TableColumn("patients", "died"): np.array([5.0, np.nan]),
+        TableColumn("stays", "admission"): np.array([4.0, 3.0, 1.0, 1.0]),
+        TableColumn("stays", "discharge"): np.array([6.0, 9.0, 4.0, 0.0]),
     }
     wrong = {text: np.flatnonzero(rows).tolist() for text, rows in order.broken(values, links)}
     assert wrong == {

@@ -10,9 +10,9 @@ from shoal.constraints.deduction import deduced
 from shoal.constraints.precision import Decimals, advice_on_digits, written_decimals
 from shoal.constraints.projection import System, nearest
 from shoal.constraints.repair import DistinctRecords, distinct_records, repaired
-from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, rounded, to_decimals
-from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View, affine, bind
-from shoal.constraints.system import Domain, redundant, refuse_clashes
+from shoal.constraints.rounding import DecimalGrid, decimals_needed, decimals_of, rounded, to_decimals
+from shoal.constraints.rules import TOLERANCE, Clause, LinearClause, Rule, View, affine, bind
+from shoal.constraints.system import PossibleValues, redundant, refuse_clashes
 from shoal.constraints.verdicts import broken_input, reason_lost, unjudged, verdict_on
 from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats
@@ -92,11 +92,11 @@ class Constraints:
         return redundant(self.rules, self.domain)
 
     @cached_property
-    def domain(self) -> Domain:
+    def domain(self) -> PossibleValues:
         """The constrained columns, and the unit of distance in each."""
         chosen = [self.original[name] for name in self.columns]
         continuous = [v for v in chosen if v.continuous]
-        return Domain(
+        return PossibleValues(
             tuple(v.name for v in continuous),
             {v.name: v.categories for v in chosen if not v.continuous},
             np.array([1.0 / slope for slope, _ in (affine(v) for v in continuous)]),
@@ -137,7 +137,7 @@ class Constraints:
 
     def as_written(self) -> "Constraints":
         """The same rules for a finished table, where a bound on one column is judged without tolerance."""
-        return self._with_linear(Linear.as_written)
+        return self._with_linear(LinearClause.as_written)
 
     def in_decimals_of(self, records: Records) -> "Constraints":
         """The same rules, judged as exactly as the cells of some records are written.
@@ -154,7 +154,7 @@ class Constraints:
         present = (records[name] for name in names if name in records)
         return {v.name: written_decimals(v.values) for v in present if v.continuous}
 
-    def _with_linear(self, change: Callable[[Linear], Linear]) -> "Constraints":
+    def _with_linear(self, change: Callable[[LinearClause], LinearClause]) -> "Constraints":
         rules = (replace(r, clauses=tuple(c.with_linear(change) for c in r.clauses)) for r in self.rules)
         return replace(self, rules=tuple(rules))
 
@@ -162,7 +162,7 @@ class Constraints:
         """The records, with numbers that rounding put past a bound on one column set to the bound."""
         for clause in self.as_written()._clauses:
             bound = clause.literals[0]
-            if not isinstance(bound, Linear) or bound.step > 0 or bound.relation == "<":
+            if not isinstance(bound, LinearClause) or bound.step > 0 or bound.relation == "<":
                 continue
             view = View.of(records, clause.columns)
             past = ~clause.holds(view, TOLERANCE) & bound.within(view.values, TOLERANCE)
@@ -302,16 +302,23 @@ class Constraints:
         return records
 
     def _rounded(
-        self, records: Records, clauses: Sequence[Clause], decimals: Mapping[str, int], domain: Domain, fixed: set[str]
+        self,
+        records: Records,
+        clauses: Sequence[Clause],
+        decimals: Mapping[str, int],
+        domain: PossibleValues,
+        fixed: set[str],
     ) -> Records:
         """Round the columns that are not fixed, and fixed ones only where it is unavoidable."""
         names = domain.continuous
         places = decimals_of(domain, decimals, records.variables)
         table, ids = distinct_records(records, domain, self._apart)
-        after, good = rounded(table, clauses, Lattice(names, places, np.array([n in fixed for n in names], dtype=bool)))
+        after, good = rounded(
+            table, clauses, DecimalGrid(names, places, np.array([n in fixed for n in names], dtype=bool))
+        )
         x = after.x
         if not good.all():
-            all_free = Lattice(names, places, np.zeros(len(names), dtype=bool))
+            all_free = DecimalGrid(names, places, np.zeros(len(names), dtype=bool))
             again = np.flatnonzero(~good)
             freed, good[again] = rounded(table.take(again), clauses, all_free)
             x[again] = freed.x
@@ -319,7 +326,7 @@ class Constraints:
                 raise Refused(self._unroundable(table.take(~good), clauses, all_free, int((~good)[ids].sum())))
         return records.with_raw(names, x[ids])
 
-    def _unroundable(self, table: DistinctRecords, clauses: Sequence[Clause], lattice: Lattice, count: int) -> str:
+    def _unroundable(self, table: DistinctRecords, clauses: Sequence[Clause], lattice: DecimalGrid, count: int) -> str:
         concerned = [rule for rule in self.rules if set(rule.clauses) <= set(clauses)] or list(self.rules)
         alone = [rule for rule in concerned if not rounded(table, rule.clauses, lattice)[1].all()]
         named = quoted(rule.text for rule in alone or concerned)
@@ -361,7 +368,7 @@ class Constraints:
         for rule in self.rules:
             for clause in rule.clauses:
                 literal = clause.literals[0]
-                if len(clause.literals) > 1 or not isinstance(literal, Linear):
+                if len(clause.literals) > 1 or not isinstance(literal, LinearClause):
                     raise ConstraintError(f"Rule {rule.number} ({rule.text!r}) is not linear; leave it to the plan.")
                 if outside := [name for name in literal.columns if name not in maps]:
                     raise ConstraintError(

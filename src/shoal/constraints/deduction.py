@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from shoal.constraints.rules import TOLERANCE, Category, Clause, Linear, Member, Rule, View
+from shoal.constraints.rules import TOLERANCE, Category, Clause, LinearClause, Member, Rule, View
 from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats
 from shoal.table.records import Records
@@ -94,7 +94,7 @@ def _propagated(records: Records, clauses: Sequence[Clause]) -> Records:
     return records.with_variables(*changed) if changed else records
 
 
-def _tighten(bounds: dict[str, _Bounds], records: Records, literal: Linear, holds: Bools) -> None:
+def _tighten(bounds: dict[str, _Bounds], records: Records, literal: LinearClause, holds: Bools) -> None:
     """Tighten the bounds of the one missing column by a comparison that holds."""
     if literal.relation == "<":
         return
@@ -156,7 +156,7 @@ def _solved(records: Records, clauses: Sequence[Clause]) -> Records:
         literal
         for clause in clauses
         for literal in clause.literals
-        if len(clause.literals) == 1 and isinstance(literal, Linear) and literal.relation == "=="
+        if len(clause.literals) == 1 and isinstance(literal, LinearClause) and literal.relation == "=="
     ]
     names = tuple(dict.fromkeys(name for equation in equations for name in equation.columns))
     if len(equations) < 2 or all(records[name].complete for name in names):

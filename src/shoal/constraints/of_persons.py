@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.constraints.of_rows import RECORDS, Rows, names_of
+from shoal.constraints.of_rows import RECORDS, DependentRows, names_of
 from shoal.constraints.over_rows import RulesOverRows
 from shoal.constraints.verdicts import unjudged
 from shoal.judges.evidence import Verdict
@@ -44,7 +44,7 @@ class PersonRules:
         persons = original.unit_numbers("person")
         if persons is None:
             raise DataError(f"The rule {rules[0]!r} is of several records of a person, and no column numbers persons.")
-        return cls(rules=RulesOverRows.parse(rules, Rows.of_persons(original, persons)))
+        return cls(rules=RulesOverRows.parse(rules, DependentRows.of_persons(original, persons)))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -56,25 +56,25 @@ class PersonRules:
         persons = original.unit_numbers("person")
         if not self.rules.rules or persons is None:
             return {}
-        return self.rules.admit(Rows.of_persons(original, persons), policy)
+        return self.rules.admit(DependentRows.of_persons(original, persons), policy)
 
     def check(self, records: Records, persons: Longs | None) -> list[Verdict]:
         """One verdict for each rule."""
         if persons is None:
             return [unjudged(text, f"The rule {text!r} cannot be judged: {NOBODYS}.") for text in self.rules.rules]
-        return self.rules.check(Rows.of_persons(records, persons)) if self.rules.rules else []
+        return self.rules.check(DependentRows.of_persons(records, persons)) if self.rules.rules else []
 
     def deduced(self, records: Records, persons: Longs | None) -> Records:
         """The records, with every missing cell filled in that the rules determine; the same object if there is none."""
         if persons is None or not self.rules.rules or records.complete_in(records.names()):
             return records
-        return self.rules.deduced(Rows.of_persons(records, persons)).tables[RECORDS]
+        return self.rules.deduced(DependentRows.of_persons(records, persons)).tables[RECORDS]
 
     def repaired(self, records: Records, persons: Longs | None) -> StepResult:
         """The records moved to the nearest that obey the rules, where that is possible; see `RulesOverRows`."""
         if persons is None or not self.rules.rules:
             return StepResult(records=records)
-        rows = Rows.of_persons(records, persons)
+        rows = DependentRows.of_persons(records, persons)
         after, facts = self.rules.repaired(rows)
         movable = self.rules.columns_moved(rows).get(RECORDS, ())
         return StepResult(records=after.tables[RECORDS], masked=movable, facts=facts.get(RECORDS, {}))

@@ -30,7 +30,7 @@ PERSONS, RECORDS = "persons", ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
+class DependentRows:
     """Tables whose rows hang on one another.
 
     Parameters
@@ -43,7 +43,7 @@ class Rows:
     links: Links
 
     @classmethod
-    def of_persons(cls, records: Records, persons: Longs) -> "Rows":
+    def of_persons(cls, records: Records, persons: Longs) -> "DependentRows":
         """The records of one table, which hang on persons; who is missing, of number -1, is a person each time."""
         several = np.where(persons < 0, persons.max(initial=0) + 1 + np.arange(len(persons)), persons)
         present, numbers = np.unique(several, return_inverse=True)
@@ -108,7 +108,7 @@ def names_of(sentence: Sentence) -> dict[str, int]:
     return names
 
 
-def home_of(sentence: Sentence, rows: Rows) -> str:
+def home_of(sentence: Sentence, rows: DependentRows) -> str:
     """The table for whose rows a rule is judged: the lowest that it names outside sums and the like, else persons.
 
     Raises ConstraintError if a column is unknown, or the tables do not hang on one another.
@@ -131,7 +131,7 @@ def home_of(sentence: Sentence, rows: Rows) -> str:
     return home
 
 
-def table_of(function: OfRows, sentence: Sentence, rows: Rows) -> str:
+def table_of(function: OfRows, sentence: Sentence, rows: DependentRows) -> str:
     """The table whose rows a function is of."""
     if RECORDS in rows.tables:
         if function.function == "count" and function.column:
@@ -153,7 +153,7 @@ def table_of(function: OfRows, sentence: Sentence, rows: Rows) -> str:
     return table
 
 
-def _known(table: str, function: OfRows, sentence: Sentence, rows: Rows) -> str:
+def _known(table: str, function: OfRows, sentence: Sentence, rows: DependentRows) -> str:
     if RECORDS in rows.tables:
         sentence.fail(function.position, "'per' is for several tables; in one table rows are gone through by person.")
     if table not in rows.tables:
@@ -189,7 +189,9 @@ class FunctionOfRows:
     unclear: Bools
 
     @classmethod
-    def of(cls, written: OfRows, sentence: Sentence, rows: Rows, home: str, *, released: bool) -> "FunctionOfRows":
+    def of(
+        cls, written: OfRows, sentence: Sentence, rows: DependentRows, home: str, *, released: bool
+    ) -> "FunctionOfRows":
         table, keys = table_of(written, sentence, rows), rows.links.keys
         above = [upper for upper in chain(keys, table) if upper != table]
         shared = [upper for upper in above if upper in chain(keys, home)]
@@ -302,7 +304,7 @@ class FunctionOfRows:
         return np.where(earlier < 0, np.nan, self.source.values[earlier])
 
 
-def _source(written: OfRows, rows: Rows, table: str) -> Variable:
+def _source(written: OfRows, rows: DependentRows, table: str) -> Variable:
     """The column that a function is of; one without any cell counts as numbers."""
     n = rows.links.sizes[table]
     if written.function == "count":
@@ -313,7 +315,9 @@ def _source(written: OfRows, rows: Rows, table: str) -> Variable:
     return column
 
 
-def _where(written: OfRows, sentence: Sentence, rows: Rows, table: str, *, released: bool) -> tuple[Bools, Bools]:
+def _where(
+    written: OfRows, sentence: Sentence, rows: DependentRows, table: str, *, released: bool
+) -> tuple[Bools, Bools]:
     """Shape (n,) twice; rows that meet the conditions of a function, and rows of which that is not known."""
     n = rows.links.sizes[table]
     if not written.where:

@@ -15,7 +15,7 @@ from shoal.constraints.blank_columns import with_blank_numbers
 from shoal.constraints.constraints import Constraints
 from shoal.constraints.deduction import deduced
 from shoal.constraints.grammar import Sentence, parse
-from shoal.constraints.of_rows import FunctionOfRows, Rows, home_of, names_of, plain_names
+from shoal.constraints.of_rows import DependentRows, FunctionOfRows, home_of, names_of, plain_names
 from shoal.constraints.rules import bind
 from shoal.constraints.system import refuse_clashes
 from shoal.constraints.verdicts import broken_input, of_persons, reason_lost, unjudged
@@ -49,7 +49,7 @@ class RulesOverRows:
     numbers: Mapping[str, bool]
 
     @classmethod
-    def parse(cls, rules: Sequence[str], original: Rows) -> "RulesOverRows":
+    def parse(cls, rules: Sequence[str], original: DependentRows) -> "RulesOverRows":
         """Read rules and tie them to the original.
 
         Raises
@@ -66,7 +66,7 @@ class RulesOverRows:
     def sentences(self) -> tuple[Sentence, ...]:
         return tuple(parse(text, number) for number, text in enumerate(self.rules, 1))
 
-    def homes(self, rows: Rows, *, released: bool) -> "Iterator[_Home]":
+    def homes(self, rows: DependentRows, *, released: bool) -> "Iterator[_Home]":
         """The rules by the table that they are judged for; without those that the tables no longer let one judge."""
         judged: dict[str, list[Sentence]] = {}
         for sentence in self.sentences:
@@ -75,7 +75,7 @@ class RulesOverRows:
         for home, sentences in judged.items():
             yield _Home.of(home, sentences, rows, released=released)
 
-    def _lost(self, sentence: Sentence, rows: Rows) -> str:
+    def _lost(self, sentence: Sentence, rows: DependentRows) -> str:
         """The reason why a rule cannot be judged on a release; empty if it can."""
         for name in names_of(sentence):
             numbers = self.numbers.get(name)
@@ -85,7 +85,7 @@ class RulesOverRows:
                 return reason_lost(sentence.text, name, numbers=numbers)
         return ""
 
-    def check(self, rows: Rows) -> list[Verdict]:
+    def check(self, rows: DependentRows) -> list[Verdict]:
         """One verdict for each rule, as for rules of single rows; of a table's home, records are its rows."""
         verdicts, persons = {}, root_of(rows.links.keys)
         for home in self.homes(rows, released=True):
@@ -96,7 +96,7 @@ class RulesOverRows:
                 verdicts[sentence.text] = unjudged(sentence.text, reason)
         return [replace(verdicts[text], failing=None) for text in dict.fromkeys(self.rules)]
 
-    def admit(self, rows: Rows, policy: Policy) -> Facts:
+    def admit(self, rows: DependentRows, policy: Policy) -> Facts:
         """What the input breaks. Raises DataError if it breaks a rule and the policy is to refuse it."""
         broken = [verdict for verdict in self.check(rows) if not verdict.holds]
         if broken and policy == "refuse":
@@ -104,7 +104,7 @@ class RulesOverRows:
         counts = {verdict.requirement: int(verdict.achieved or 0) for verdict in broken}
         return {"policy": OfPlan(policy), "broken": OfOriginal(counts)}
 
-    def deduced(self, rows: Rows) -> Rows:
+    def deduced(self, rows: DependentRows) -> DependentRows:
         """The tables with every missing cell filled in that the rules determine; the same object if there is none."""
         while True:
             after = rows
@@ -114,7 +114,7 @@ class RulesOverRows:
                 return rows
             rows = after
 
-    def repaired(self, rows: Rows) -> tuple[Rows, dict[str, Facts]]:
+    def repaired(self, rows: DependentRows) -> tuple[DependentRows, dict[str, Facts]]:
         """The tables with rows moved to the nearest that obey the rules, where the columns of their own table allow it.
 
         What stands in tables above, and functions of rows, stay as they are; quasi-identifiers as well wherever the
@@ -135,7 +135,7 @@ class RulesOverRows:
                 break
         return rows, {name: _moved(name, before, rows) for name, columns in movable.items() if columns}
 
-    def columns_moved(self, rows: Rows) -> dict[str, tuple[str, ...]]:
+    def columns_moved(self, rows: DependentRows) -> dict[str, tuple[str, ...]]:
         """For each table, the columns that a repair may move."""
         homes = {home.name: home.own for home in self.homes(rows, released=True)}
         return {name: tuple((rows.place(n) or ("", ""))[1] for n in own) for name, own in homes.items() if own}
@@ -158,7 +158,7 @@ class _Home:
     own: tuple[str, ...]
 
     @classmethod
-    def of(cls, home: str, sentences: Sequence[Sentence], rows: Rows, *, released: bool) -> "_Home":
+    def of(cls, home: str, sentences: Sequence[Sentence], rows: DependentRows, *, released: bool) -> "_Home":
         functions = tuple(
             FunctionOfRows.of(written, sentence, rows, home, released=released)
             for sentence in sentences
@@ -180,7 +180,7 @@ class _Home:
             own=own,
         )
 
-    def repaired(self, rows: Rows) -> Rows:
+    def repaired(self, rows: DependentRows) -> DependentRows:
         """The tables, with own columns of this one moved; the same object if nothing can be."""
         rules = tuple(rule for rule in self.constraints.rules if set(rule.columns) & set(self.own))
         constraints = replace(self.constraints, rules=rules)
@@ -220,13 +220,13 @@ def _rounded(after: Variable, before: Variable, places: int) -> Variable:
     return after.with_values(np.where(moved, np.round(after.values, places), after.values))
 
 
-def _with_cells(rows: Rows, table: str, names: Sequence[str], after: Records) -> Rows:
+def _with_cells(rows: DependentRows, table: str, names: Sequence[str], after: Records) -> DependentRows:
     """The tables, with columns of one of them as they became."""
     columns = [replace(after[name], name=(rows.place(name) or ("", ""))[1]) for name in names]
     return replace(rows, tables={**rows.tables, table: rows.tables[table].with_variables(*columns)})
 
 
-def _moved(table: str, before: Rows, after: Rows) -> Facts:
+def _moved(table: str, before: DependentRows, after: DependentRows) -> Facts:
     """What repair did to a table."""
     columns = [(v, after.tables[table][v.name]) for v in before.tables[table].variables]
     changed = [new.identity() != old.identity() for old, new in columns if new is not old]
@@ -234,7 +234,7 @@ def _moved(table: str, before: Rows, after: Rows) -> Facts:
     return {"records repaired": Count(n=int(moved.sum()))}
 
 
-def _written_back(home: _Home, after: Records, rows: Rows) -> Rows:
+def _written_back(home: _Home, after: Records, rows: DependentRows) -> DependentRows:
     """The tables, with the cells that were deduced for the rows of one of them."""
     if after is home.records:
         return rows
@@ -251,7 +251,7 @@ def _written_back(home: _Home, after: Records, rows: Rows) -> Rows:
     return rows
 
 
-def _filled(rows: Rows, variable: Variable, home: str, new: Bools) -> Rows:
+def _filled(rows: DependentRows, variable: Variable, home: str, new: Bools) -> DependentRows:
     """The tables, with missing cells of one column as they were deduced for rows of a table below it."""
     table, name = rows.place(variable.name) or ("", "")
     column = rows.tables[table][name]
@@ -266,11 +266,11 @@ def _filled(rows: Rows, variable: Variable, home: str, new: Bools) -> Rows:
     return _put(rows, table, same.filled_in(values, upper[gaps]))
 
 
-def _put(rows: Rows, table: str, column: Variable) -> Rows:
+def _put(rows: DependentRows, table: str, column: Variable) -> DependentRows:
     return replace(rows, tables={**rows.tables, table: rows.tables[table].with_variables(column)})
 
 
-def _of_function(rows: Rows, function: FunctionOfRows, value: Variable, new: Bools) -> Rows:
+def _of_function(rows: DependentRows, function: FunctionOfRows, value: Variable, new: Bools) -> DependentRows:
     """The tables, with the cells that must be missing in a sum, or be the least or largest, for its value to be so."""
     cells = function.given_back(value.values, new)
     table, name = rows.place(function.written.column) or ("", "")

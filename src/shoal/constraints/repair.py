@@ -17,7 +17,7 @@ import numpy as np
 
 from shoal.constraints.projection import ROUNDING, System, nearest
 from shoal.constraints.rules import TOLERANCE, Clause, Literals, Rule, View
-from shoal.constraints.system import Domain
+from shoal.constraints.system import PossibleValues
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
 from shoal.kernels.elementary import decade, power_of_ten
 from shoal.table.equal_rows import patterns
@@ -40,7 +40,7 @@ Distances = Callable[[Records, str], Floats]
 class DistinctRecords:
     """Distinct records on the constrained columns: continuous values and category codes."""
 
-    domain: Domain
+    domain: PossibleValues
     x: Floats  # Shape (n, p); NaN for missing
     codes: Ints  # Shape (n, q); -1 for missing
     # For each categorical column the squared distances between its categories, shape (m, m)
@@ -60,7 +60,7 @@ class DistinctRecords:
         return len(self.x)
 
 
-def distinct_records(records: Records, domain: Domain, apart: Distances) -> tuple[DistinctRecords, Longs]:
+def distinct_records(records: Records, domain: PossibleValues, apart: Distances) -> tuple[DistinctRecords, Longs]:
     """The distinct records, and the number of each record's distinct one."""
     names = (*domain.continuous, *domain.categories)
     ids = records.classes(names).ids
@@ -68,7 +68,7 @@ def distinct_records(records: Records, domain: Domain, apart: Distances) -> tupl
     x = np.column_stack([np.empty((len(first), 0)), *(records[c].values[first] for c in domain.continuous)])
     codes = [records[c].values[first] for c in domain.categories]
     categories = {c: records[c].categories for c in domain.categories}
-    occurring = Domain(domain.continuous, categories, domain.lengths)
+    occurring = PossibleValues(domain.continuous, categories, domain.lengths)
     return DistinctRecords(
         occurring,
         np.ascontiguousarray(x),
@@ -78,7 +78,7 @@ def distinct_records(records: Records, domain: Domain, apart: Distances) -> tupl
 
 
 def repaired(
-    records: Records, rules: Sequence[Rule], domain: Domain, keep: Sequence[str], apart: Distances
+    records: Records, rules: Sequence[Rule], domain: PossibleValues, keep: Sequence[str], apart: Distances
 ) -> tuple[Records, int]:
     """Records that obey the rules, and the number whose columns in `keep` had to change.
 
@@ -98,7 +98,7 @@ def repaired(
 
 
 def _made_possible(
-    records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances
+    records: Records, clauses: Sequence[Clause], domain: PossibleValues, kept: set[str], apart: Distances
 ) -> Records:
     """The records, with kept columns of stuck classes moved to the nearest values that a repair of the others allows.
 
@@ -134,7 +134,12 @@ def _made_possible(
 
 
 def _stage(
-    records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances, rules: Sequence[Rule]
+    records: Records,
+    clauses: Sequence[Clause],
+    domain: PossibleValues,
+    kept: set[str],
+    apart: Distances,
+    rules: Sequence[Rule],
 ) -> tuple[DistinctRecords, Longs, Bools]:
     """Distinct records repaired with the columns in `kept` fixed, and freed if that is impossible."""
     table, ids = distinct_records(records, domain, apart)

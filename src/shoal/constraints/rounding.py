@@ -28,8 +28,8 @@ import numpy as np
 from shoal.constraints.precision import places_of, written_decimals
 from shoal.constraints.projection import ROUNDING
 from shoal.constraints.repair import DistinctRecords, all_hold
-from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
-from shoal.constraints.system import Domain
+from shoal.constraints.rules import TOLERANCE, Clause, LinearClause, Rule, View
+from shoal.constraints.system import PossibleValues
 from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.elementary import power_of_ten
@@ -69,7 +69,7 @@ def _values(units: Floats, decimals: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Lattice:
+class DecimalGrid:
     """Decimals of each column, whose values are multiples of its unit."""
 
     names: tuple[str, ...]
@@ -91,7 +91,7 @@ class Lattice:
         return np.array([d is not None for d in self.decimals], dtype=bool)
 
 
-def rounded(table: DistinctRecords, clauses: Sequence[Clause], lattice: Lattice) -> tuple[DistinctRecords, Bools]:
+def rounded(table: DistinctRecords, clauses: Sequence[Clause], lattice: DecimalGrid) -> tuple[DistinctRecords, Bools]:
     """Round distinct records.
 
     Returns the records, and shape (n,): True for records that satisfy all clauses once rounded.
@@ -102,12 +102,12 @@ def rounded(table: DistinctRecords, clauses: Sequence[Clause], lattice: Lattice)
     choice = np.column_stack([np.zeros((len(left), 0), dtype=int), *(_choice(c, left.view()) for c in clauses)])
     for chosen, rows in patterns(choice):
         bound = [clause.literals[i] for clause, i in zip(clauses, chosen) if i != FREE]
-        out[open_rows[rows]] = _Rounder([b for b in bound if isinstance(b, Linear)], lattice).round(left.x[rows])
+        out[open_rows[rows]] = _Rounder([b for b in bound if isinstance(b, LinearClause)], lattice).round(left.x[rows])
     after = replace(table, x=out)
     return after, all_hold(after, clauses)
 
 
-def _settled(table: DistinctRecords, clauses: Sequence[Clause], lattice: Lattice) -> Bools:
+def _settled(table: DistinctRecords, clauses: Sequence[Clause], lattice: DecimalGrid) -> Bools:
     """Shape (n,); records that already obey all clauses and hold multiples."""
     places = {
         name: written_decimals(column) if decimals is None else decimals
@@ -125,7 +125,7 @@ def _choice(clause: Clause, view: View) -> Longs:
     short = np.full((len(clause.literals), len(view.missing(clause.columns))), np.inf)
     free = view.missing(clause.columns)
     for number, literal in enumerate(clause.literals):
-        if isinstance(literal, Linear):
+        if isinstance(literal, LinearClause):
             excess, size = literal.excess(view.values)
             short[number] = (np.abs(excess) if literal.relation == "==" else excess) / (size + literal.spread)
         else:
@@ -133,24 +133,24 @@ def _choice(clause: Clause, view: View) -> Longs:
     return np.where(free, FREE, np.nan_to_num(short).argmin(axis=0))
 
 
-class Row(NamedTuple):
+class ExactRow(NamedTuple):
     """Exact coefficients of an equation or inequality, a column each, and its right side."""
 
     coefficients: list[Fraction]
     bound: Fraction
 
-    def without(self, j: int, solved: "Row") -> "Row":
+    def without(self, j: int, solved: "ExactRow") -> "ExactRow":
         """The row with column j eliminated by another row whose coefficient there is 1."""
         factor = self.coefficients[j]
         left = [a - factor * b for a, b in zip(self.coefficients, solved.coefficients)]
-        return Row(left, self.bound - factor * solved.bound)
+        return ExactRow(left, self.bound - factor * solved.bound)
 
-    def primitive(self) -> "Row":
+    def primitive(self) -> "ExactRow":
         """The same row with whole coefficients without a common divisor."""
         denominator = math.lcm(*(v.denominator for v in self.coefficients))
         divisor = math.gcd(*(int(v * denominator) for v in self.coefficients)) or 1
         factor = Fraction(denominator, divisor)
-        return Row([v * factor for v in self.coefficients], self.bound * factor)
+        return ExactRow([v * factor for v in self.coefficients], self.bound * factor)
 
     def left(self, u: Floats) -> Floats:
         """Shape (n,); the left side at points of shape (n, p), summed in the order of the columns."""
@@ -164,31 +164,33 @@ class Row(NamedTuple):
 class _Rounder:
     """Rounds records that are bound by the same comparisons."""
 
-    def __init__(self, literals: Sequence[Linear], lattice: Lattice) -> None:
+    def __init__(self, literals: Sequence[LinearClause], lattice: DecimalGrid) -> None:
         self.lattice = lattice
         self.movable = np.flatnonzero(lattice.whole & ~lattice.fixed)
         self.real = np.flatnonzero(~lattice.whole & ~lattice.fixed)
         self.equations = [self._row(a) for a in literals if a.relation == "=="]
-        self.pivots: list[tuple[int, Row]] = []
+        self.pivots: list[tuple[int, ExactRow]] = []
         self.solved = self._eliminate()
         self.inequalities = [self._tightened(self._row(a), a.relation) for a in literals if a.relation != "=="]
         self.moves = self._moves()
 
-    def _row(self, literal: Linear) -> Row:
+    def _row(self, literal: LinearClause) -> ExactRow:
         row = [Fraction(0)] * len(self.lattice.names)
         for name, factor in literal.terms:
             j = self.lattice.names.index(name)
             row[j] = factor * (self.lattice.unit(j) if self.lattice.whole[j] else 1)
-        return Row(row, literal.bound).primitive()
+        return ExactRow(row, literal.bound).primitive()
 
-    def _is_whole(self, row: Row) -> bool:
+    def _is_whole(self, row: ExactRow) -> bool:
         return all(self.lattice.whole[j] for j, v in enumerate(row.coefficients) if v)
 
-    def _tightened(self, row: Row, relation: str) -> Row:
+    def _tightened(self, row: ExactRow, relation: str) -> ExactRow:
         """Over whole numbers a'u <= b means a'u <= floor(b), and a'u < b means a'u <= ceil(b) - 1."""
         if not self._is_whole(row):
             return row
-        return Row(row.coefficients, Fraction(math.ceil(row.bound) - 1 if relation == "<" else math.floor(row.bound)))
+        return ExactRow(
+            row.coefficients, Fraction(math.ceil(row.bound) - 1 if relation == "<" else math.floor(row.bound))
+        )
 
     def _eliminate(self) -> bool:
         """Solve every equation for one column; False if that leaves fractions."""
@@ -199,16 +201,16 @@ class _Rounder:
                 return False
             number, j = pick
             row = todo.pop(number)
-            chosen = Row([v / row.coefficients[j] for v in row.coefficients], row.bound / row.coefficients[j])
+            chosen = ExactRow([v / row.coefficients[j] for v in row.coefficients], row.bound / row.coefficients[j])
             self.pivots = [(i, solved.without(j, chosen)) for i, solved in self.pivots] + [(j, chosen)]
             todo = self._movable_rows([other.without(j, chosen).primitive() for other in todo])
         return True
 
-    def _movable_rows(self, rows: Sequence[Row]) -> list[Row]:
+    def _movable_rows(self, rows: Sequence[ExactRow]) -> list[ExactRow]:
         """Rows that bind some column that may still change; the others cannot be affected."""
         return [row for row in rows if any(v and not self.lattice.fixed[j] for j, v in enumerate(row.coefficients))]
 
-    def _pick(self, todo: Sequence[Row]) -> tuple[int, int] | None:
+    def _pick(self, todo: Sequence[ExactRow]) -> tuple[int, int] | None:
         """A row and the column to solve it for; real columns first, then the finest with coefficient 1."""
         for number, row in enumerate(todo):
             for j in self.real:
@@ -265,7 +267,7 @@ class _Rounder:
                 u[:, j] = self._as_it_was(int(j), row, u, scaled[:, j])
         return u
 
-    def _as_it_was(self, j: int, row: Row, u: Floats, was: Floats) -> Floats:
+    def _as_it_was(self, j: int, row: ExactRow, u: Floats, was: Floats) -> Floats:
         """Shape (n,); values of a solved column without decimals: unchanged if their equation holds with them."""
         others = u.copy()
         others[:, j] = 0.0
@@ -286,7 +288,7 @@ class _Rounder:
             total += np.maximum(row.left(u) - float(row.bound) - self._slack(row), 0.0)
         return total
 
-    def _slack(self, row: Row) -> float:
+    def _slack(self, row: ExactRow) -> float:
         """Largest effect of rounding on a left side; smaller than any whole number."""
         return 1e-6 if self._is_whole(row) else 1e-12 * max(1.0, abs(float(row.bound)))
 
@@ -358,18 +360,20 @@ class _Rounder:
         return np.asarray(origin + np.where(self.lattice.whole, np.rint(result.x[:p]), result.x[:p]))
 
 
-def decimals_of(domain: Domain, decimals: Mapping[str, int], variables: Sequence[Variable]) -> tuple[int | None, ...]:
+def decimals_of(
+    domain: PossibleValues, decimals: Mapping[str, int], variables: Sequence[Variable]
+) -> tuple[int | None, ...]:
     """Decimals of the constrained columns; dates and times are whole numbers."""
     time = {v.name for v in variables if v.unit is not None}
     return tuple(0 if name in time else decimals.get(name) for name in domain.continuous)
 
 
-def decimals_needed(rule: Rule, lattice: Lattice) -> tuple[str, int] | None:
+def decimals_needed(rule: Rule, lattice: DecimalGrid) -> tuple[str, int] | None:
     """The column of a rule's equation that could be solved for with the fewest decimals, and their number."""
     best: tuple[str, int] | None = None
     for clause in rule.clauses:
         literal = clause.literals[0]
-        if not isinstance(literal, Linear) or literal.relation != "==":
+        if not isinstance(literal, LinearClause) or literal.relation != "==":
             continue
         for name, factor in literal.terms:
             steps = [other / factor * lattice.unit(lattice.names.index(n)) for n, other in literal.terms if n != name]

@@ -40,7 +40,7 @@ Category = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearClause:
     """`sum of terms (relation) bound`, over continuous columns, in exact numbers.
 
     `spread` is the variation of the terms in the original; it keeps the tolerance from vanishing near 0. `step` is the
@@ -68,11 +68,11 @@ class Linear:
         """True if cells are compared as they are, without arithmetic."""
         return len(self.terms) == 1 and abs(self.terms[0][1]) == 1
 
-    def as_written(self) -> "Linear":
+    def as_written(self) -> "LinearClause":
         """The same literal; a bound on one column is judged without tolerance."""
         return replace(self, step=0.0) if self.bounds_one_column else self
 
-    def in_decimals(self, decimals: Decimals) -> "Linear":
+    def in_decimals(self, decimals: Decimals) -> "LinearClause":
         """The same literal, judged as exactly as cells with so many decimals allow."""
         if self.step == 0.0:
             return self
@@ -116,7 +116,7 @@ class Linear:
     def _rounding(self, size: Floats) -> Floats:
         return (len(self.terms) + 2) * EPSILON * size
 
-    def negations(self) -> tuple["Linear", ...]:
+    def negations(self) -> tuple["LinearClause", ...]:
         """Literals of which one holds wherever this one does not."""
         turned = tuple((name, -factor) for name, factor in self.terms)
         above = replace(self, terms=turned, relation="<=" if self.relation == "<" else "<", bound=-self.bound)
@@ -143,7 +143,7 @@ class Member:
         return (replace(self, negated=not self.negated),)
 
 
-Literals = Linear | Member
+Literals = LinearClause | Member
 
 
 @dataclass(frozen=True)
@@ -158,12 +158,12 @@ class Clause:
         return tuple(dict.fromkeys(name for literal in self.literals for name in literal.columns))
 
     @property
-    def linear(self) -> tuple[Linear, ...]:
-        return tuple(literal for literal in self.literals if isinstance(literal, Linear))
+    def linear(self) -> tuple[LinearClause, ...]:
+        return tuple(literal for literal in self.literals if isinstance(literal, LinearClause))
 
-    def with_linear(self, change: Callable[[Linear], Linear]) -> "Clause":
+    def with_linear(self, change: Callable[[LinearClause], LinearClause]) -> "Clause":
         """The same with every linear literal changed."""
-        return replace(self, literals=tuple(change(a) if isinstance(a, Linear) else a for a in self.literals))
+        return replace(self, literals=tuple(change(a) if isinstance(a, LinearClause) else a for a in self.literals))
 
     def literals_hold(self, view: "View", tolerance: float) -> Bools:
         """Shape (literals, n); True where a literal holds."""
@@ -192,7 +192,7 @@ class View:
         )
 
     def holds(self, literal: Literals, tolerance: float) -> Bools:
-        if isinstance(literal, Linear):
+        if isinstance(literal, LinearClause):
             return literal.holds(self.values, tolerance)
         allowed = np.append(literal.allowed(self.categories[literal.column]), False)
         return np.asarray(allowed[self.codes[literal.column]])
@@ -303,7 +303,7 @@ class _Binder:
             f"It has {plural(len(variable.categories), 'level')}.",
         )
 
-    def _linear(self, comparison: RuleComparison, variables: Sequence[Variable], *, condition: bool) -> Linear:
+    def _linear(self, comparison: RuleComparison, variables: Sequence[Variable], *, condition: bool) -> LinearClause:
         relation = comparison.relation
         if relation in ("in", "not in"):
             self.sentence.fail(comparison.position, f"'{variables[0].name}' is continuous; 'in' is for categories.")
@@ -325,7 +325,7 @@ class _Binder:
             self.sentence.fail(comparison.position, "the columns cancel out, so the rule says nothing about the data.")
         sign: Literal["==", "<=", "<"] = "==" if relation == "==" else "<=" if relation in ("<=", ">=") else "<"
         spread = sum(abs(float(factor)) / abs(affine(self.records[name])[0]) for name, factor in terms)
-        return Linear(terms, sign, -difference.constant, spread)
+        return LinearClause(terms, sign, -difference.constant, spread)
 
     def _unit(self, comparison: RuleComparison, variables: Sequence[Variable]) -> str | None:
         """The unit in which a comparison counts dates: days or microseconds."""

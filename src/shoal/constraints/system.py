@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from shoal.constraints.projection import System
-from shoal.constraints.rules import Category, Clause, Linear, Literals, Member, Rule, View
+from shoal.constraints.rules import Category, Clause, LinearClause, Literals, Member, Rule, View
 from shoal.kernels.arrays import Bools, Floats
 from shoal.vocabulary.errors import ConstraintError
 
@@ -33,7 +33,7 @@ INFEASIBLE = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class PossibleValues:
     """Possible values of columns: any number for continuous ones, the categories for others."""
 
     continuous: tuple[str, ...]
@@ -48,17 +48,17 @@ class Domain:
         """
         rows = []
         for literal in literals:
-            if isinstance(literal, Linear):
+            if isinstance(literal, LinearClause):
                 row, bound = literal.row(self.continuous), float(literal.bound)
                 if literal.relation == "<":
                     bound -= STRICT * (np.abs(row * self.lengths).max() + abs(bound))
                 rows.append((literal.relation == "==", row, bound))
         return System.of(rows, len(self.continuous))
 
-    def restricted(self, names: Collection[str]) -> "Domain":
+    def restricted(self, names: Collection[str]) -> "PossibleValues":
         """The domain of some of the columns."""
         chosen = [name in names for name in self.continuous]
-        return Domain(
+        return PossibleValues(
             tuple(name for name in self.continuous if name in names),
             {name: categories for name, categories in self.categories.items() if name in names},
             self.lengths[chosen],
@@ -73,7 +73,7 @@ class Domain:
         return left
 
 
-def refuse_clashes(rules: Sequence[Rule], domain: Domain) -> None:
+def refuse_clashes(rules: Sequence[Rule], domain: PossibleValues) -> None:
     """Refuse rules that no record can obey, and rules that no record with some rule's condition can obey."""
     if not satisfiable(rules, (), domain):
         clash = smallest_clash(rules, (), domain)
@@ -90,7 +90,7 @@ def refuse_clashes(rules: Sequence[Rule], domain: Domain) -> None:
             )
 
 
-def redundant(rules: Sequence[Rule], domain: Domain) -> dict[str, tuple[str, ...]]:
+def redundant(rules: Sequence[Rule], domain: PossibleValues) -> dict[str, tuple[str, ...]]:
     """Rules that follow from others, each with the rules that imply it (none if its condition can never hold)."""
     implied: dict[str, tuple[str, ...]] = {}
     kept = list(rules)
@@ -102,14 +102,14 @@ def redundant(rules: Sequence[Rule], domain: Domain) -> dict[str, tuple[str, ...
     return dict(reversed(implied.items()))
 
 
-def satisfiable(rules: Sequence[Rule], asserted: Sequence[Literals], domain: Domain) -> bool:
+def satisfiable(rules: Sequence[Rule], asserted: Sequence[Literals], domain: PossibleValues) -> bool:
     """True if a record could obey all rules and the asserted literals."""
     clauses = [clause for rule in rules for clause in rule.clauses]
     certain = [c.literals[0] for c in clauses if len(c.literals) == 1]
     return _search([*asserted, *certain], [c for c in clauses if len(c.literals) > 1], domain)
 
 
-def smallest_clash(rules: Sequence[Rule], asserted: Sequence[Literals], domain: Domain) -> list[Rule]:
+def smallest_clash(rules: Sequence[Rule], asserted: Sequence[Literals], domain: PossibleValues) -> list[Rule]:
     """Rules that cannot all hold together with the asserted literals, as few as possible.
 
     All subsets of a size are tried while there are at most `TRIALS` of them; then rules are left out one by one until
@@ -133,7 +133,7 @@ def _consequences(rule: Rule) -> list[Literals]:
     return [clause.literals[0] for clause in rule.clauses]
 
 
-def _search(chosen: list[Literals], open_clauses: Sequence[Clause], domain: Domain) -> bool:
+def _search(chosen: list[Literals], open_clauses: Sequence[Clause], domain: PossibleValues) -> bool:
     left = domain.allowed(chosen)
     if not all(allowed.any() for allowed in left.values()):
         return False
@@ -152,13 +152,13 @@ def _search(chosen: list[Literals], open_clauses: Sequence[Clause], domain: Doma
     return True
 
 
-def _feasible_point(literals: Sequence[Literals], domain: Domain) -> Floats | None:
+def _feasible_point(literals: Sequence[Literals], domain: PossibleValues) -> Floats | None:
     """A point that satisfies the linear literals."""
-    if not domain.continuous:
-        return np.empty(0)
+    system = domain.system(literals)
+    if not system.equal_to.any() and (system.at_most >= 0).all():
+        return np.zeros(len(domain.continuous))  # without the import of SciPy, which takes longest
     from scipy.optimize import linprog
 
-    system = domain.system(literals)
     e, eb = _normed(system.equalities * domain.lengths, system.equal_to)
     g, gb = _normed(system.inequalities * domain.lengths, system.at_most)
     result = linprog(
@@ -172,7 +172,7 @@ def _normed(rows: Floats, bounds: Floats) -> tuple[Floats, Floats]:
     return rows / norms[:, None], bounds / norms
 
 
-def _follows(rule: Rule, others: Sequence[Rule], domain: Domain) -> bool:
+def _follows(rule: Rule, others: Sequence[Rule], domain: PossibleValues) -> bool:
     """True if every record that obeys the others obeys the rule."""
     if rule.conditions and not satisfiable(others, rule.conditions, domain):
         return True
@@ -183,7 +183,7 @@ def _follows(rule: Rule, others: Sequence[Rule], domain: Domain) -> bool:
     )
 
 
-def _sources(rule: Rule, others: Sequence[Rule], domain: Domain) -> list[Rule]:
+def _sources(rule: Rule, others: Sequence[Rule], domain: PossibleValues) -> list[Rule]:
     """A set of rules from which the rule follows and of which none can be spared."""
     needed = list(others)
     for other in others:

@@ -27,7 +27,7 @@ FEWEST = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
+class FilesTogether:
     """Persons in small classes, by each file alone and by all files together; private.
 
     Parameters
@@ -118,7 +118,7 @@ def audit_together(
     key: str | None = None,
     k: int | None = None,
     reading: Mapping[str, Any] | None = None,
-) -> Together:
+) -> FilesTogether:
     """Count whom several released files give away to a holder of all of them, whoever made them.
 
     Parameters
@@ -159,7 +159,7 @@ def audit_together(
     }
     pairing = by_profile(frames, shared) if key is None else by_key(frames, key)
     if pairing is None:
-        return Together(pairing=UNKNOWN, **counts)
+        return FilesTogether(pairing=UNKNOWN, **counts)
     return _judged(frames, pairing, names, _trees(described, frames), counts)
 
 
@@ -169,10 +169,10 @@ def _judged(
     names: Sequence[str],
     trees: Mapping[str, Hierarchy],
     counts: dict[str, Any],
-) -> Together:
+) -> FilesTogether:
     known = derived(frames, pairing, names, trees)
     small, partly = known.sizes < counts["k"], ~known.present.all(axis=1)
-    return Together(
+    return FilesTogether(
         pairing=pairing.sentence,
         persons=pairing.count,
         under_k=int(small.sum()),

@@ -13,11 +13,11 @@ from weakref import finalize
 import numpy as np
 
 from shoal.kernels.arrays import Bools, ints
-from shoal.ledger.entry import BLANK, Entry, Numbers, entry_of, numbers_of
+from shoal.ledger.entry import BLANK, LedgerEntry, Numbers, entry_of, numbers_of
 from shoal.ledger.hold_back import changes_to_hold_back, sequences_of, taking_part
 from shoal.ledger.pairing import labels_of
-from shoal.ledger.pending import IN_PRIVATE, Pending
-from shoal.ledger.proof import History, holdings
+from shoal.ledger.pending import IN_PRIVATE, PendingEntry
+from shoal.ledger.proof import ReleasedPersons, holdings
 from shoal.ledger.store import Ledger, new_secret
 from shoal.plan import PartitionStep, Plan
 from shoal.plan.sections import LedgerRules
@@ -47,7 +47,7 @@ class Keeping:
     Parameters
     ----------
     earlier, own_copy, secret
-        As in `shoal.ledger.pending.Pending`.
+        As in `shoal.ledger.pending.PendingEntry`.
     withheld
         Persons who are withheld because their classes would break m-invariance.
     """
@@ -146,12 +146,12 @@ class Keeping:
         others = tuple(account for account in course.accounts if account is not first)
         return replace(course, records=changed, accounts=others).with_account(ACCOUNT, of_original(facts), names)
 
-    def withholding_more(self, pending: Pending) -> "Keeping | None":
+    def withholding_more(self, pending: PendingEntry) -> "Keeping | None":
         """The same, with persons withheld whose classes break m-invariance; None if it would not help."""
         persons = pending.breaking_m_invariance if self.rules.hold_back and self.rules.m else self.withheld[:0]
         return replace(self, withheld=np.concatenate([self.withheld, persons])) if len(persons) else None
 
-    def pending(self, done: Outcome) -> Pending:
+    def pending(self, done: Outcome) -> PendingEntry:
         """The entry of a finished table, which waits to be written."""
         names = self._names(done.released.quasi_identifiers)
         keys = _cells(done.original, self.rules.key)
@@ -167,7 +167,7 @@ class Keeping:
             self.secret,
             self._about(done, names),
         )
-        return Pending(
+        return PendingEntry(
             entry=entry, earlier=self.earlier, own_copy=self.own_copy, secret=self.secret, rules=self.rules, k=self.k
         )
 
@@ -177,13 +177,13 @@ class Keeping:
         return tuple(name for name in quasi_identifiers if name not in anew)
 
     @cached_property
-    def _history(self) -> History:
-        history = History()
+    def _history(self) -> ReleasedPersons:
+        history = ReleasedPersons()
         for entry in self._entries():
             history = history.after(entry)
         return history
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[LedgerEntry]:
         """The earlier releases that may meet this one and tell of persons."""
         if self.earlier is not None:
             parties = holdings(self.earlier.counted(), self.plan.about.audience, self.rules.collude)

@@ -16,9 +16,9 @@ from shoal.desk.keeping import asked_for, opened
 from shoal.judges.joined import Joined
 from shoal.kernels.arrays import Bytes, Longs
 from shoal.kernels.classes import classes
-from shoal.ledger.entry import KEPT, RECODED, Entry, Numbers, cell_states, numbers_of
+from shoal.ledger.entry import KEPT, RECODED, LedgerEntry, Numbers, cell_states, numbers_of
 from shoal.ledger.pairing import labels_of
-from shoal.ledger.pending import Pending
+from shoal.ledger.pending import PendingEntry
 from shoal.ledger.store import Ledger
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.sections import LedgerRules
@@ -41,7 +41,7 @@ class LinkedKeeping:
     Parameters
     ----------
     earlier, own_copy, secret
-        As in `shoal.ledger.pending.Pending`.
+        As in `shoal.ledger.pending.PendingEntry`.
     """
 
     plan: LinkedPlan
@@ -60,14 +60,14 @@ class LinkedKeeping:
         earlier, secret, own_copy = opened(rules, plan.folder, ledger, after)
         return cls(plan=plan, rules=rules, earlier=earlier, own_copy=own_copy, secret=secret)
 
-    def pending(self, done: LinkedOutcome, persons: Any) -> Pending:
+    def pending(self, done: LinkedOutcome, persons: Any) -> PendingEntry:
         """The entry of finished tables, which waits to be written. `persons`: the table of persons that came in."""
         frame = eager(persons.frame if isinstance(persons, (Table, Microdata)) else persons)[0]
         keys = labels_of(frame.get_column(str(self.plan.keys[self.plan.root].key)).to_polars()).to_list()
         numbers = numbers_of(map(str, keys), self.secret)
         entry = _entry(done, numbers) if self.plan.synthesis is None else _entry_of_nobody(numbers)
         about = {**self._about(done), **entry.about}
-        return Pending(
+        return PendingEntry(
             entry=replace(entry, about=about),
             earlier=self.earlier,
             own_copy=self.own_copy,
@@ -96,7 +96,7 @@ class LinkedKeeping:
         return content
 
 
-def _entry(done: LinkedOutcome, numbers: Numbers) -> Entry:
+def _entry(done: LinkedOutcome, numbers: Numbers) -> LedgerEntry:
     """The entry of persons who are released, with the whole profile of each. `numbers`: of all who came in."""
     root = done.plan.root
     groups = _profiles(done)
@@ -107,14 +107,14 @@ def _entry(done: LinkedOutcome, numbers: Numbers) -> Entry:
     order = np.argsort(persons)
     if len(np.unique(persons)) < len(persons):
         raise DataError(SAME)
-    return Entry(
+    return LedgerEntry(
         about={"quasi-identifiers": names, "m": None}, persons=persons[order], groups=groups[order], patterns=patterns
     )
 
 
-def _entry_of_nobody(numbers: Numbers) -> Entry:
+def _entry_of_nobody(numbers: Numbers) -> LedgerEntry:
     """The entry of a release of made-up persons: of all whose rows were looked at; nothing tells them apart."""
-    return Entry(
+    return LedgerEntry(
         about={"quasi-identifiers": [], "m": None},
         persons=np.unique(numbers),
         groups=np.zeros(len(np.unique(numbers)), dtype=np.int64),

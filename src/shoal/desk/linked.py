@@ -13,7 +13,7 @@ from shoal.desk.whole import exact_measures, refuse_unanswered, release_of
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.judges.units import ORDER, KnownLess, telling_column
-from shoal.ledger.pending import Pending
+from shoal.ledger.pending import PendingEntry
 from shoal.plan.linked import LinkedPlan
 from shoal.plan.publication import hidden_in_parts, public_rule, recorded
 from shoal.privacy.of_units import UnitModel
@@ -30,7 +30,7 @@ from shoal.release.linked import (
 )
 from shoal.release.value import WholeRelease
 from shoal.run.linked import LinkedOutcome, carry_out_linked, in_table, links_of, with_persons
-from shoal.run.over_copies import Together, carried_out, judged_together
+from shoal.run.over_copies import CopiesTogether, carried_out, judged_together
 from shoal.table.files.table import Table
 from shoal.table.links import Links
 from shoal.table.parts.session import allowance
@@ -39,7 +39,7 @@ from shoal.vocabulary.progress import OnProgress, shown
 
 WHOLE = "Linked tables are held whole, for what is promised to a person is about the rows of all of them."
 
-ALONE = Together()
+ALONE = CopiesTogether()
 
 
 def protect_linked(
@@ -147,8 +147,8 @@ def _proved(
     done: LinkedOutcome,
     read: Mapping[str, Any],
     origins: Mapping[str, Mapping[str, Any]],
-    pending: Pending | None,
-    together: Together = ALONE,
+    pending: PendingEntry | None,
+    together: CopiesTogether = ALONE,
 ) -> LinkedRelease:
     """The release of all tables. Raises Refused if a requirement over all tables, or on one of them, does not hold."""
     over = [over.verdict for over in done.over_tables]

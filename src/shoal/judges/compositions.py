@@ -20,7 +20,7 @@ MOST_SIZE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Guess:
+class LikeliestComposition:
     """The likeliest composition."""
 
     counts: Longs  # Shape (m,)
@@ -67,12 +67,12 @@ def chance_of(shares: Floats, size: int, allowed: Sequence[Bools]) -> float:
     return float(total[size] * exp(factorials[size]))
 
 
-def guess_at_random(shares: Floats, size: int) -> Guess | None:
+def guess_at_random(shares: Floats, size: int) -> LikeliestComposition | None:
     """Likeliest composition if only the shares are known."""
     return _guess(shares, likeliest(shares, size, *_free(shares, size)), 1.0)
 
 
-def guess_of_several(shares: Floats, size: int) -> Guess | None:
+def guess_of_several(shares: Floats, size: int) -> LikeliestComposition | None:
     """Likeliest composition if at least two parts occur."""
     if size < 2 or np.count_nonzero(shares) < 2:
         return None
@@ -81,7 +81,7 @@ def guess_of_several(shares: Floats, size: int) -> Guess | None:
     return _guess(shares, counts, 1.0 - float(exp(size * log(shares[shares > 0])).sum()))
 
 
-def guess_of_named(shares: Floats, size: int, named: Bools) -> Guess | None:
+def guess_of_named(shares: Floats, size: int, named: Bools) -> LikeliestComposition | None:
     """Likeliest composition if certain parts occur."""
     low, high = _free(shares, size)
     counts = likeliest(shares, size, named.astype(np.int64), high)
@@ -102,7 +102,7 @@ def chance_of_few(shares: Floats, size: int, k: int) -> float:
     return 1.0 - none
 
 
-def guess_of_few(shares: Floats, size: int, k: int, few: float, others: float) -> Guess | None:
+def guess_of_few(shares: Floats, size: int, k: int, few: float, others: float) -> LikeliestComposition | None:
     """Likeliest composition if some part holds 1 to k - 1 records in this class or in another.
 
     `few`: probability that it is so in this class; `others`: probability that it is so in one of the others.
@@ -115,7 +115,7 @@ def guess_of_few(shares: Floats, size: int, k: int, few: float, others: float) -
         at_least[part], at_most[part] = 1, min(k - 1, size)
         options.append((likeliest(shares, size, at_least, at_most), 1.0))
     guesses = [
-        Guess(counts=counts, chance=weight * float(exp(log_chance(shares, counts))) / whole)
+        LikeliestComposition(counts=counts, chance=weight * float(exp(log_chance(shares, counts))) / whole)
         for counts, weight in options
         if counts is not None and whole > 0
     ]
@@ -126,8 +126,8 @@ def _free(shares: Floats, size: int) -> tuple[Longs, Longs]:
     return np.zeros(len(shares), dtype=np.int64), np.full(len(shares), size, dtype=np.int64)
 
 
-def _guess(shares: Floats, counts: Longs | None, possible: float) -> Guess | None:
+def _guess(shares: Floats, counts: Longs | None, possible: float) -> LikeliestComposition | None:
     """The guess with its chance among all possible ones; None if there is none, or nothing is possible."""
     if counts is None or possible <= 0:
         return None
-    return Guess(counts=counts, chance=min(1.0, float(exp(log_chance(shares, counts))) / possible))
+    return LikeliestComposition(counts=counts, chance=min(1.0, float(exp(log_chance(shares, counts))) / possible))

@@ -18,7 +18,7 @@ import polars as pl
 
 from shoal.judges.units import KnownLess, RepeatedIdentifier
 from shoal.kernels.arrays import Bools, Floats
-from shoal.report.evidence import Estimate, Judged, Measured, MeasureKind, OfRecords, Requirement
+from shoal.report.evidence import Estimate, Judged, MeasuredFigure, MeasureKind, OfRecords, Requirement
 from shoal.report.forms import is_share, of_range, share
 from shoal.table.files.json_text import as_json
 from shoal.vocabulary.errors import NoFigure, quoted
@@ -265,7 +265,7 @@ class Finding:
             "facts": public_form(facts),
         }
 
-    def private_form(self) -> Measured:
+    def private_form(self) -> MeasuredFigure:
         """The private form, without figures by record, for record.json and the private report."""
         return {
             "measure": self.measure,

@@ -29,7 +29,7 @@ def before_and_after(before: Variable, after: Variable, place: Longs | None) -> 
         return distribution({"original": before, "released": after})
     cells, weights, coarse = spread
     drawn = distribution({"original": before, "released": cells}, {"released": weights})
-    for bar in () if drawn is None else drawn["bins"]:
+    for bar in () if drawn is None or not weights.size else drawn["bins"]:
         part = float(weights[coarse & _within(bar, cells)].sum() / weights.sum())
         if bar["table"] == "released" and part:
             bar["coarse"] = share(part)

@@ -12,7 +12,7 @@ from shoal.table.number_range import numbers_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Parts:
+class LabelParts:
     """Parts that a label divides into."""
 
     # Number of the part of each leaf, by the leaf's row in the hierarchy; leaves that it does not stand for are left
@@ -24,7 +24,7 @@ class Parts:
         return len(self.named)
 
 
-def parts_of(label: str, tree: Hierarchy, level: int | None = None) -> Parts | None:
+def parts_of(label: str, tree: Hierarchy, level: int | None = None) -> LabelParts | None:
     """The parts of a label; None of one that stands for one leaf, or that the hierarchy does not explain.
 
     `level`: the level at which it is a node; by default the lowest at which it is, and the parts are those at the
@@ -58,7 +58,7 @@ def _several(below: dict[int, tuple[str, ...]]) -> dict[int, str]:
     return {}
 
 
-def _of_interval(label: str, tree: Hierarchy) -> Parts | None:
+def _of_interval(label: str, tree: Hierarchy) -> LabelParts | None:
     ends, numbers = closed_interval(label), numbers_of(tree.leaves)
     if ends is None or numbers is None:
         return None
@@ -66,10 +66,10 @@ def _of_interval(label: str, tree: Hierarchy) -> Parts | None:
     return _numbered(inside, [leaf for row, leaf in inside.items() if numbers[row] in ends])
 
 
-def _numbered(labels: dict[int, str], named: Sequence[str]) -> Parts | None:
+def _numbered(labels: dict[int, str], named: Sequence[str]) -> LabelParts | None:
     texts = list(dict.fromkeys(labels.values()))
     if len(texts) < 2:
         return None
     numbers = {text: number for number, text in enumerate(texts)}
     occurring = np.array([text in named for text in texts], dtype=bool)
-    return Parts(of_leaf={row: numbers[text] for row, text in labels.items()}, named=occurring)
+    return LabelParts(of_leaf={row: numbers[text] for row, text in labels.items()}, named=occurring)

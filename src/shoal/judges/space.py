@@ -153,13 +153,13 @@ class Space:
         weights = np.array([c.column.weight for c in points])
         return link_mixed(before, after.take(rows), truth, tables, weights, most, x_ids=x_ids, y_ids=y_ids[rows])
 
-    def side(self, which: Literal["before", "after"]) -> "Side":
+    def side(self, which: Literal["before", "after"]) -> "SpaceSide":
         """One of the two tables."""
         points = [c for c in self.columns if isinstance(c, Points)]
         numbers = [getattr(c, which) for c in self.columns if isinstance(c, Line)]
         codes = [getattr(c, which) for c in points]
         count = len(self.ids[which == "after"])
-        return Side(
+        return SpaceSide(
             mixed=Mixed(
                 numbers=np.column_stack(numbers) if numbers else np.empty((count, 0)),
                 codes=ints(np.column_stack(codes)) if codes else np.empty((count, 0), dtype=np.int32),
@@ -170,7 +170,7 @@ class Space:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Side:
+class SpaceSide:
     """One table in the space: numbers, and codes of points."""
 
     mixed: Mixed
@@ -192,7 +192,7 @@ class Lookup:
     `points`, `asked`: both tables in one space.
     """
 
-    def __init__(self, points: Side, asked: Side) -> None:
+    def __init__(self, points: SpaceSide, asked: SpaceSide) -> None:
         self.points, self.asked = points, asked
         self._weights = np.array([column.weight for column in points.columns])
 

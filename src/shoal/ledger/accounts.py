@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shoal.ledger.store import Ledger, Row
+from shoal.ledger.store import Ledger, LedgerRow
 
 
 def accounts_of(kept: Ledger) -> list[dict[str, Any]]:
@@ -12,7 +12,7 @@ def accounts_of(kept: Ledger) -> list[dict[str, Any]]:
     return [_account(kept, row, withdrawn) for row in rows if row.kind == "release"]
 
 
-def _account(kept: Ledger, row: Row, withdrawn: dict[int, str]) -> dict[str, Any]:
+def _account(kept: Ledger, row: LedgerRow, withdrawn: dict[int, str]) -> dict[str, Any]:
     """The account of a release."""
     cells = kept.entry(row.number).cells
     return {

@@ -36,7 +36,7 @@ WIDTH = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Entry:
+class LedgerEntry:
     """One release in the ledger.
 
     Parameters
@@ -99,7 +99,7 @@ def entry_of(
     names: Sequence[str],
     secret: bytes,
     about: Mapping[str, Any],
-) -> Entry:
+) -> LedgerEntry:
     """The entry of a release.
 
     Parameters
@@ -125,7 +125,7 @@ def entry_of(
         signatures[name], distinct[name] = _signatures(released, name, names, rows, secret)
     patterns = np.zeros((len(rows), len(names)), dtype=np.uint8)
     np.maximum.at(patterns, groups[np.searchsorted(persons, numbers)], cell_states(released, before, names))
-    return Entry(
+    return LedgerEntry(
         about=about, persons=persons, groups=groups, patterns=patterns, signatures=signatures, distinct=distinct
     )
 

@@ -23,7 +23,7 @@ import numpy as np
 from shoal.kernels.arrays import Bools, Longs
 from shoal.kernels.classes import classes
 from shoal.ledger.entry import Numbers
-from shoal.ledger.proof import History
+from shoal.ledger.proof import ReleasedPersons
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,7 +45,7 @@ class HeldBack:
     remain: int
 
 
-def sequences_of(before: History, persons: Numbers) -> Longs:
+def sequences_of(before: ReleasedPersons, persons: Numbers) -> Longs:
     """Shape (n,); the sequence of each person, that of newcomers being the number of all sequences."""
     places, known = before.at(persons)
     sequence = np.full(len(persons), before.count, dtype=np.int64)
@@ -53,7 +53,7 @@ def sequences_of(before: History, persons: Numbers) -> Longs:
     return sequence
 
 
-def taking_part(before: History, persons: Numbers, left: Bools, k: int, fewest: int = 1) -> Bools:
+def taking_part(before: ReleasedPersons, persons: Numbers, left: Bools, k: int, fewest: int = 1) -> Bools:
     """Shape (n,); True for records that a release may have: who left stays, or leaves, together with k.
 
     `persons`, `left`: as in `changes_to_hold_back`; `fewest`: newcomers that come at once, if more than k.
@@ -67,7 +67,7 @@ def taking_part(before: History, persons: Numbers, left: Bools, k: int, fewest: 
     return np.asarray(released & ~newcomers) if newcomers.sum() < max(k, fewest) else released
 
 
-def changes_to_hold_back(before: History, persons: Numbers, groups: Longs, left: Bools, k: int) -> HeldBack:
+def changes_to_hold_back(before: ReleasedPersons, persons: Numbers, groups: Longs, left: Bools, k: int) -> HeldBack:
     """Decide what is held back.
 
     Parameters

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from shoal.judges.evidence import Verdict
-from shoal.ledger.entry import Entry, Numbers
+from shoal.ledger.entry import LedgerEntry, Numbers
 from shoal.ledger.proof import holdings, in_few_values, verdicts_over, with_other_values
-from shoal.ledger.store import Ledger, Row
+from shoal.ledger.store import Ledger, LedgerRow
 from shoal.plan.sections import LedgerRules
 from shoal.release import Account, require
 from shoal.table.files.checksums import sha256_of
@@ -23,7 +23,7 @@ SEEN = "Only releases that the folders named in --after know of were looked at."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Pending:
+class PendingEntry:
     """A release that waits to be entered in a ledger.
 
     Parameters
@@ -38,7 +38,7 @@ class Pending:
         Fewest persons who share what the releases tell.
     """
 
-    entry: Entry
+    entry: LedgerEntry
     earlier: Ledger | None
     own_copy: bool
     secret: bytes
@@ -51,7 +51,7 @@ class Pending:
         return Ledger(Path()) if self.earlier is None else self.earlier
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[LedgerRow]:
         """The earlier releases that count now."""
         return [] if self.earlier is None else self.earlier.counted()
 
@@ -92,7 +92,7 @@ class Pending:
     def _judge_again(self) -> None:
         require(list(self._judged(self.rows)))
 
-    def _judged(self, rows: Sequence[Row]) -> tuple[Verdict, ...]:
+    def _judged(self, rows: Sequence[LedgerRow]) -> tuple[Verdict, ...]:
         parties = holdings(rows, self.entry.audience, self.rules.collude)
         verdicts = [v for p in parties for v in verdicts_over(self._ledger, p, self.entry, self.rules, self.k)]
         return tuple(replace(v, sentence=f"{v.sentence} {SEEN}") if self.own_copy else v for v in verdicts)

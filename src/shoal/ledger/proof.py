@@ -30,8 +30,8 @@ import numpy as np
 from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.classes import classes
-from shoal.ledger.entry import Entry, Numbers
-from shoal.ledger.store import Ledger, Row
+from shoal.ledger.entry import LedgerEntry, Numbers
+from shoal.ledger.store import Ledger, LedgerRow
 from shoal.plan.sections import LedgerRules
 from shoal.vocabulary.errors import plural, quoted
 from shoal.vocabulary.facts import Facts, OfPlan, of_original
@@ -48,7 +48,7 @@ ROUNDING = 1 + 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class History:
+class ReleasedPersons:
     """The persons of some releases, with what these tell of each.
 
     Parameters
@@ -85,7 +85,7 @@ class History:
         known = self.persons[inside] == persons if len(self.persons) else np.zeros(len(persons), dtype=bool)
         return places, known
 
-    def after(self, entry: Entry) -> "History":
+    def after(self, entry: LedgerEntry) -> "ReleasedPersons":
         """The history with one more release."""
         _, known = self.at(entry.persons)
         persons = np.sort(np.concatenate([self.persons, entry.persons[~known]]), kind="stable")
@@ -101,7 +101,7 @@ class History:
         on_everybody = dict(self.on_everybody)
         for name, amount in losses_of(entry, everybody=True).items():
             on_everybody[name] = on_everybody.get(name, 0.0) + amount
-        return History(persons=persons, sequences=sequences, spent=spent, on_everybody=on_everybody)
+        return ReleasedPersons(persons=persons, sequences=sequences, spent=spent, on_everybody=on_everybody)
 
 
 def _at(places: Longs, values: Floats, n: int) -> Floats:
@@ -110,7 +110,7 @@ def _at(places: Longs, values: Floats, n: int) -> Floats:
     return spread
 
 
-def losses_of(entry: Entry, *, everybody: bool) -> dict[tuple[Loss, str], float]:
+def losses_of(entry: LedgerEntry, *, everybody: bool) -> dict[tuple[Loss, str], float]:
     """What a release spends by loss and column, and on all: on each of its persons, or on everybody.
 
     Entries that were made before deltas were recorded do not say them. Noise on cells had none; what is spent on
@@ -125,7 +125,7 @@ def losses_of(entry: Entry, *, everybody: bool) -> dict[tuple[Loss, str], float]
     return spent
 
 
-def holdings(rows: Sequence[Row], audience: str | None, collude: Iterable[str]) -> list[list[Row]]:
+def holdings(rows: Sequence[LedgerRow], audience: str | None, collude: Iterable[str]) -> list[list[LedgerRow]]:
     """The earlier releases that are in the same hands as a new one: one list for each party that will hold it.
 
     Audiences form a party if a release of one declares that they may collude. A release without an audience is in
@@ -141,9 +141,11 @@ def holdings(rows: Sequence[Row], audience: str | None, collude: Iterable[str]) 
     return [[row for row in rows if row.about["audience"] is None or row.about["audience"] in h] for h in holders]
 
 
-def verdicts_over(ledger: Ledger, rows: Sequence[Row], entry: Entry, rules: LedgerRules, k: int) -> list[Verdict]:
+def verdicts_over(
+    ledger: Ledger, rows: Sequence[LedgerRow], entry: LedgerEntry, rules: LedgerRules, k: int
+) -> list[Verdict]:
     """Verdicts on a release beside the earlier ones that the same party holds."""
-    earlier, before, passed_on = [(row, ledger.entry(row.number)) for row in rows], History(), History()
+    earlier, before, passed_on = [(row, ledger.entry(row.number)) for row in rows], ReleasedPersons(), ReleasedPersons()
     for _, recorded in earlier:
         before = before.after(recorded)
         passed_on = passed_on.after(recorded) if recorded.tells_of_persons else passed_on
@@ -157,13 +159,13 @@ def verdicts_over(ledger: Ledger, rows: Sequence[Row], entry: Entry, rules: Ledg
     return verdicts
 
 
-def described(row: Row) -> str:
+def described(row: LedgerRow) -> str:
     """A release in words: number, day and audience."""
     audience = row.about["audience"]
     return f"{row.number} ({row.about['made'][:10]}, for {audience or 'anybody'})"
 
 
-def newly_small(before: History, entry: Entry, k: int) -> tuple[Longs, Bools]:
+def newly_small(before: ReleasedPersons, entry: LedgerEntry, k: int) -> tuple[Longs, Bools]:
     """For each person, the number of those with the same sequence after a release; and who newly has fewer than k."""
     after = before.after(entry)
     sizes = after.sizes
@@ -173,7 +175,9 @@ def newly_small(before: History, entry: Entry, k: int) -> tuple[Longs, Bools]:
     return sizes, (sizes < k) & (sizes < was)
 
 
-def _sequences(earlier: Sequence[tuple[Row, Entry]], before: History, entry: Entry, k: int, facts: Facts) -> Verdict:
+def _sequences(
+    earlier: Sequence[tuple[LedgerRow, LedgerEntry]], before: ReleasedPersons, entry: LedgerEntry, k: int, facts: Facts
+) -> Verdict:
     if not entry.tells_of_persons:
         return _verdict(f"{k}-anonymity over releases", k, None, "The release tells of no person's record.", facts)
     sizes, small = newly_small(before, entry, k)
@@ -188,7 +192,7 @@ def _sequences(earlier: Sequence[tuple[Row, Entry]], before: History, entry: Ent
         if len(before.persons) and not before.at(entry.persons)[1].any():
             sentence += " None of these persons is in an earlier release; if some should be, their keys differ."
         return _verdict(named, k, int(sizes.min()) if len(sizes) else None, sentence, facts)
-    alone = [(int(newly_small(History().after(e), entry, k)[1].sum()), row) for row, e in earlier]
+    alone = [(int(newly_small(ReleasedPersons().after(e), entry, k)[1].sum()), row) for row, e in earlier]
     most, row = max(alone, key=lambda pair: pair[0], default=(0, None))
     with_what = f"release {described(row)}" if row is not None and most else f"the {len(earlier)} earlier releases"
     persons = most or count
@@ -205,7 +209,7 @@ def _together(earlier: int) -> str:
     return f"this release and {plural(earlier, 'earlier one')} tell" if earlier else "this first release tells"
 
 
-def in_few_values(entry: Entry, m: int) -> Bools:
+def in_few_values(entry: LedgerEntry, m: int) -> Bools:
     """Shape (n,); True for persons in classes that lack m confidential values, all different."""
     few = np.zeros(len(entry.persons), dtype=bool)
     for distinct in entry.distinct.values():
@@ -213,9 +217,9 @@ def in_few_values(entry: Entry, m: int) -> Bools:
     return few
 
 
-def with_other_values(other: Entry, entry: Entry) -> Bools:
+def with_other_values(other: LedgerEntry, entry: LedgerEntry) -> Bools:
     """Shape (n,); True for persons whose class in an earlier release had other confidential values."""
-    places, known = History(persons=other.persons).at(entry.persons)
+    places, known = ReleasedPersons(persons=other.persons).at(entry.persons)
     moved = np.zeros(len(entry.persons), dtype=bool)
     for name, signatures in entry.signatures.items():
         was = other.signatures.get(name)
@@ -224,7 +228,9 @@ def with_other_values(other: Entry, entry: Entry) -> Bools:
     return moved
 
 
-def _m_invariance(earlier: Sequence[tuple[Row, Entry]], entry: Entry, m: int, facts: Facts) -> Verdict:
+def _m_invariance(
+    earlier: Sequence[tuple[LedgerRow, LedgerEntry]], entry: LedgerEntry, m: int, facts: Facts
+) -> Verdict:
     named = f"{m}-invariance of {quoted(entry.signatures)}"
     fewest = min((int(d.min(initial=m)) for d in entry.distinct.values()), default=m)
     if few := int(in_few_values(entry, m).sum()):
@@ -241,7 +247,7 @@ def _m_invariance(earlier: Sequence[tuple[Row, Entry]], entry: Entry, m: int, fa
     return _verdict(named, m, fewest, sentence, facts)
 
 
-def _budget(before: History, entry: Entry, name: tuple[Loss, str], most: float) -> Verdict:
+def _budget(before: ReleasedPersons, entry: LedgerEntry, name: tuple[Loss, str], most: float) -> Verdict:
     loss, column = name[0], "all columns" if name[1] == ALL_COLUMNS else f"'{name[1]}'"
     article = "an epsilon" if loss == "epsilon" else "a delta"
     on_all = losses_of(entry, everybody=True).get(name, 0.0)

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.ledger.entry import Entry
+from shoal.ledger.entry import LedgerEntry
 from shoal.table.files.atomic import atomic_file, locked
 from shoal.table.files.checksums import sha256_of
 from shoal.vocabulary.errors import FileError
@@ -57,7 +57,7 @@ BEGINNING = bytes(32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class LedgerRow:
     """A row of the ledger without what it holds of persons.
 
     Parameters
@@ -101,19 +101,19 @@ class Ledger:
             raise FileError(f"The key of the ledger, '{path}', is damaged. Put it back from a copy.")
         return key
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[LedgerRow]:
         """All rows, earliest first; none if the ledger does not exist."""
         with self._reading() as connection:
             rows = connection.execute("SELECT number, kind, about, length(persons) / 8 FROM rows ORDER BY number")
-            return [Row(number=n, kind=k, about=json.loads(a), persons=p) for n, k, a, p in rows]
+            return [LedgerRow(number=n, kind=k, about=json.loads(a), persons=p) for n, k, a, p in rows]
 
-    def counted(self) -> list[Row]:
+    def counted(self) -> list[LedgerRow]:
         """The releases that were not withdrawn."""
         rows = self.rows()
         withdrawn = {row.about["number"] for row in rows if row.kind == "withdrawal"}
         return [row for row in rows if row.kind == "release" and row.number not in withdrawn]
 
-    def entry(self, number: int) -> Entry:
+    def entry(self, number: int) -> LedgerEntry:
         """The entry of a release."""
         with self._reading() as connection:
             return _entry(connection.execute(SELECTED, (number,)).fetchone())
@@ -144,7 +144,7 @@ class Ledger:
                 f"released since; nothing is released by a damaged ledger."
             )
 
-    def append(self, entry: Entry, secret: bytes, judged_again: Callable[[], None]) -> int:
+    def append(self, entry: LedgerEntry, secret: bytes, judged_again: Callable[[], None]) -> int:
         """Add a release; the number of its row.
 
         `secret`: the key of the entry's hashes; `judged_again`: called once no other writer can add a row, to raise
@@ -331,20 +331,20 @@ def _link(before: bytes, row: tuple[Any, ...], secret: bytes) -> bytes:
     return link.digest()
 
 
-def _packed(entry: Entry) -> bytes:
+def _packed(entry: LedgerEntry) -> bytes:
     names = list(entry.signatures)
     arrays = [part for n in names for part in (entry.signatures[n].astype("<u8"), entry.distinct[n].astype("<u8"))]
     return b"".join([json.dumps(names).encode(), b"\n", *(array.tobytes() for array in arrays)])
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
+def _entry(row: tuple[Any, ...]) -> LedgerEntry:
     _, _, about, persons, groups, patterns, packed = row
     described = json.loads(about)
     count, names = described["classes"], described["quasi-identifiers"]
     head, _, rest = packed.partition(b"\n")
     columns = json.loads(head)
     arrays = np.frombuffer(rest, dtype="<u8").reshape(2 * len(columns), count)
-    return Entry(
+    return LedgerEntry(
         about=described,
         persons=np.frombuffer(persons, dtype="<u8").astype(np.uint64),
         groups=np.frombuffer(groups, dtype="<i4").astype(np.int64),

@@ -29,6 +29,9 @@ class Mask(ABC):
     whole_records: ClassVar[bool] = False
     """The method's guarantee is for whole records: it must work on all columns that are released."""
 
+    public_size: ClassVar[bool] = False
+    """Its guarantee for whole records is for what they hold, in a table of which is known how many they are."""
+
     sees_categories: ClassVar[bool] = False
     """True if the new cells depend on which categories their column has: a part must know them all."""
 

@@ -10,7 +10,7 @@ from shoal.mask._generalisation.labels import Labels, nodes, tight
 from shoal.mask._generalisation.objective import BALANCED, Objective, OfColumns, OfTable
 from shoal.mask._generalisation.requirements import Requirements
 from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, lower_bound_of_tight
-from shoal.mask._generalisation.task import Loss, Range, Recoding, Task
+from shoal.mask._generalisation.task import GeneralisationTask, Loss, Range, Recoding
 from shoal.mask.base import Mask
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import Required
@@ -146,7 +146,9 @@ class Generalise(Mask):
             )
         target = None if self.target is None else records[self.target]
         cells = self._objective.cells
-        task = Task.of(records, self.categorical(records, columns), self.levels or {}, cells, target=target)
+        task = GeneralisationTask.of(
+            records, self.categorical(records, columns), self.levels or {}, cells, target=target
+        )
         required = Requirements.of(self.k, self.requirements, records, columns)
         recoding = self._search(task, required, records, rng, part_of(progress, 0.0, 1 - BOUND))
         return self._released(task, required, records, recoding, part_of(progress, 1 - BOUND, BOUND))
@@ -173,7 +175,9 @@ class Generalise(Mask):
         """
         self._check_k(int(times.sum()))
         objective = self._objective
-        task = Task.of(records, self.categorical(records, columns), self.levels or {}, objective.cells, times)
+        task = GeneralisationTask.of(
+            records, self.categorical(records, columns), self.levels or {}, objective.cells, times
+        )
         required = Requirements.of(self.k, (), records, columns)
         recoding = full_domain(
             task, required, self.suppression, self.most_nodes, lambda recoding, models: None, progress, objective
@@ -182,7 +186,7 @@ class Generalise(Mask):
         return StepResult(records=out, facts=self._facts(task, recoding, *_loss_and_bound(task, self.k, recoding)))
 
     def _search(
-        self, task: Task, required: Requirements, records: Records, rng: Generator, progress: Progress
+        self, task: GeneralisationTask, required: Requirements, records: Records, rng: Generator, progress: Progress
     ) -> Recoding:
         def breaks(recoding: Recoding, models: Sequence[PrivacyModel]) -> str | None:
             if not models:
@@ -196,7 +200,7 @@ class Generalise(Mask):
         return local(task, required, self.suppression, self.most_nodes, self.effort, breaks, rng, progress)
 
     def _released(
-        self, task: Task, required: Requirements, records: Records, recoding: Recoding, progress: Progress
+        self, task: GeneralisationTask, required: Requirements, records: Records, recoding: Recoding, progress: Progress
     ) -> StepResult:
         """The table as recoded, proved, with what it loses."""
         out, stand_for = _recoded(task, records, recoding, self.labels)
@@ -214,7 +218,7 @@ class Generalise(Mask):
             loss, bound = _tight_loss(task, recoding, stand_for), lower_bound_of_tight(task, required.k, progress)
         return StepResult(records=out, facts=self._facts(task, recoding, loss, bound))
 
-    def _facts(self, task: Task, recoding: Recoding, loss: float, bound: float | None) -> Facts:
+    def _facts(self, task: GeneralisationTask, recoding: Recoding, loss: float, bound: float | None) -> Facts:
         measure = str(self._objective) if self.labels == "nodes" else "ncp"
         known: Facts = {} if bound is None else {"no recoding with this k loses less than": Share(value=bound)}
         return {
@@ -226,7 +230,9 @@ class Generalise(Mask):
         }
 
 
-def _recoded(task: Task, records: Records, recoding: Recoding, labels: Labels) -> tuple[Records, list[Longs]]:
+def _recoded(
+    task: GeneralisationTask, records: Records, recoding: Recoding, labels: Labels
+) -> tuple[Records, list[Longs]]:
     """The table with its new labels, suppressed records left out; for tight labels, the leaves that each cell's label
     stands for, shape (n,) for each column, suppressed records included."""
     cells = list(zip(task.columns, recoding.levels.T))
@@ -241,14 +247,16 @@ def _recoded(task: Task, records: Records, recoding: Recoding, labels: Labels) -
     return (out if kept.all() else out.take(kept)), stand_for
 
 
-def _loss_and_bound(task: Task, k: int, recoding: Recoding, progress: Progress = None) -> tuple[float, float | None]:
+def _loss_and_bound(
+    task: GeneralisationTask, k: int, recoding: Recoding, progress: Progress = None
+) -> tuple[float, float | None]:
     """Loss of a recoding, and the bound on that of any with this k, which is known of the mean loss of a cell."""
     if recoding.loss is not None:
         return recoding.loss, None
     return task.mean_loss(recoding), lower_bound(task, k, recoding, progress)
 
 
-def _tight_loss(task: Task, recoding: Recoding, stand_for: list[Longs]) -> float:
+def _tight_loss(task: GeneralisationTask, recoding: Recoding, stand_for: list[Longs]) -> float:
     """Mean loss of a cell by the leaves that its label stands for, suppressed ones at 1."""
     losses = np.zeros(len(task))
     for column, leaves in zip(task.columns, stand_for):

@@ -8,7 +8,7 @@ import numpy as np
 from shoal.kernels.draws import RecordDraws
 from shoal.kernels.elementary import normal_cdf, normal_quantile
 from shoal.mask.base import Mask
-from shoal.replace._noise.laws import Kind, Law, check_size_of_turn, refuse_gaps
+from shoal.replace._noise.laws import Kind, NoiseLaw, check_size_of_turn, refuse_gaps
 from shoal.table.joint_moments import JointMoments
 from shoal.table.prelude import Floats, Generator, Longs, Progress, Records, StepResult
 from shoal.vocabulary.prelude import DataError, Gt, HoldsCells, ParameterError, Setting, method
@@ -127,7 +127,7 @@ class Noise(Mask):
         """The records of a stratum, or some of them, which has these moments as a whole."""
         if self.kind == "restricted":
             return _truncated(x, np.sqrt(self.variance * whole.variances), limits, draws)
-        return Law(kind=self.kind, variance=self.variance, exact=self.exact).masked(x, draws, whole)
+        return NoiseLaw(kind=self.kind, variance=self.variance, exact=self.exact).masked(x, draws, whole)
 
     def _limits(self, columns: Sequence[str], low: Floats, high: Floats) -> Floats:
         """Shape (d, 2); the bounds given, or the ends of a column's values in the whole table, `low` and `high`."""

@@ -18,8 +18,9 @@ from shoal.mask._marginals.domain import Cell, Domain
 from shoal.mask._marginals.fitted import FittedMarginals
 from shoal.mask._marginals.generation import shuffled
 from shoal.mask._marginals.junction_tree import Columns
+from shoal.mask._marginals.margins import Margins
 from shoal.mask._marginals.prior import prior_of
-from shoal.mask._marginals.selection import Mechanism, OfTable, Search
+from shoal.mask._marginals.selection import Mechanism, OfTable, SelectionCourse
 from shoal.mask.base import Mask
 from shoal.mask.secret_stream import SecretStream
 from shoal.mask.truncate_records import places_in_units
@@ -79,15 +80,19 @@ class PrivateMarginals(Mask):
     prior
         A public table of some of the columns, such as another survey's: the model begins with what goes together there,
         which costs no privacy. It must not come from the table, or from persons who are in it.
+    margins
+        Public tables of counts, such as a census's: columns of the step, and `count`, how many records have these
+        categories; of a number, any value of an interval. New records match all of them exactly, and are as many as
+        they say. They must not come from the table.
     most_cells
         Most cells of the model: with more, pairs fit in that need larger cliques, and time and memory grow.
 
     Notes
     -----
     All columns of the release must be among the step's, and it must be the plan's only step. New records are nobody's:
-    their number is that of the table as far as the noise tells. Noise and choices are drawn exactly with whole numbers
-    (Canonne, Kamath & Steinke 2020) and accounted for by zero-concentrated differential privacy. Random numbers are
-    cryptographic: keep the seed as secret as the data.
+    their number is that of the table as far as the noise tells, or that of the margins. Noise and choices are drawn
+    exactly with whole numbers (Canonne, Kamath & Steinke 2020) and accounted for by zero-concentrated differential
+    privacy. Random numbers are cryptographic: keep the seed as secret as the data.
     """
 
     scales = "memory"
@@ -104,6 +109,7 @@ class PrivateMarginals(Mask):
     rules: Annotated[tuple[str, ...], HoldsCells()] = ()
     records_per_person: Annotated[int, Ge(1)] = 1
     prior: Annotated[Any, TablePath()] = None
+    margins: Annotated[tuple[Any, ...], TablePath()] = ()
     most_cells: Annotated[int, Ge(1)] = 100_000
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
@@ -122,9 +128,13 @@ class PrivateMarginals(Mask):
         shape = tuple(domain.size for domain in domains)
         rho = rho_of(Fraction(self.epsilon), Decimal(self.delta))
         possible = self._possible(domains)
+        margins = self._margins(domains)
+        if margins is not None:
+            free = margins.possible(shape)
+            possible[margins.columns] = free & possible.get(margins.columns, True)
         pairs = self.pairs or len(columns)
         prior, digest = self._prior(domains, shape, possible, pairs)
-        search = Search(
+        search = SelectionCourse(
             shape=shape,
             rho=rho,
             by=None if self.by is None else list(columns).index(self.by),
@@ -137,6 +147,8 @@ class PrivateMarginals(Mask):
         counted = records.take(self._kept(records, stream))
         codes = np.column_stack([domain.codes(counted[name]) for domain, name in zip(domains, columns)])
         law, total, chosen = search.fitted(self.mechanism(codes, shape, stream), progress)
+        if margins is not None:
+            law, total = margins.raked(law), margins.total
         facts: dict[str, Fact] = {
             "privacy loss": PrivacyLoss(
                 epsilon=self.epsilon, delta=self.delta, columns=tuple(columns), rho=nextafter(float(rho), inf)
@@ -146,6 +158,7 @@ class PrivateMarginals(Mask):
             "records counted": Count(n=len(counted), of=len(records)),
             "pairs measured": OfOriginal([[columns[c] for c in pair] for pair in chosen]),
             **digest,
+            **({} if margins is None else {"margins (SHA-256)": OfPlan(margins.digest)}),
         }
         return FittedMarginals(domains=domains, law=law, total=total), facts
 
@@ -168,12 +181,17 @@ class PrivateMarginals(Mask):
         theta = prior_of(codes, places, shape, possible, (pairs, self.most_cells // 2))
         return theta, {"categories of the prior (SHA-256)": OfPlan(sha256(codes.tobytes()).hexdigest())}
 
+    def _margins(self, domains: Sequence[Domain]) -> Margins | None:
+        return Margins.of(self.margins, domains) if self.margins else None
+
     def drawn(self, records: Records, fitted: FittedMarginals, facts: Facts, stream: SecretStream) -> StepResult:
-        """As many new records as the law was fitted to, by the noisy counts.
+        """As many new records as the law was fitted to, by the noisy counts or by margins, which they match.
 
         They are numbered after those of the table, so that none stands in the place of anybody's.
         """
-        new = fitted.records(fitted.total, stream)
+        margins = self._margins(fitted.domains)
+        given = None if margins is None else margins.drawn(fitted.law, stream)
+        new = fitted.records(fitted.total, stream, given)
         first = int(records.rows.max(initial=-1)) + 1
         variables = tuple(new[name] for name in records.names() if name in new)
         made = Records(variables=variables, rows=np.arange(first, first + fitted.total))

@@ -19,14 +19,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil, floor, inf, ldexp, nextafter
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shoal.kernels.elementary import binary_order
 from shoal.mask.base import Mask
 from shoal.mask.secret_stream import SecretStream
-from shoal.table.prelude import Bools, Generator, Longs, Progress, Records, StepResult, Variable
+from shoal.table.prelude import Bools, Floats, Generator, Longs, Progress, Records, StepResult, Variable
 from shoal.table.standardisation import LARGEST, SMALLEST
 from shoal.vocabulary.errors import ParameterError, quoted
 from shoal.vocabulary.facts import OfPlan, PrivacyLoss, of_original
@@ -65,7 +65,7 @@ class PrivateNoise(Mask):
         Move noisy values back inside the bounds. It costs no privacy and biases means.
     """
 
-    default_roles = ("confidential",)
+    default_roles: ClassVar[tuple[str, ...]] = ("confidential",)
     own_cells = True
     leaves_gaps = True
 
@@ -96,12 +96,7 @@ class PrivateNoise(Mask):
         return discrete_laplace(n, epsilon / sensitivity, stream)
 
     def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
-        variables = self.continuous(records, columns)
-        if absent := [v.name for v in variables if v.name not in self.bounds]:
-            raise ParameterError(
-                f"{self.method_name}: bounds must name every column of the step; '{absent[0]}' has none. State the "
-                f"range its values can take, from knowledge of the subject and not from the data."
-            )
+        variables = self.bounded(records, columns)
         parts = max(len(variables), 1) * self.records_per_person
         share = exact_fraction(Fraction(self.epsilon) / parts)
         stream = SecretStream(rng)
@@ -118,24 +113,40 @@ class PrivateNoise(Mask):
             facts["not protected by it"] = OfPlan(f"which cells of {quoted(lacking)} are missing")
         return StepResult.by_column(records, (self._noisy(v, share, stream) for v in variables), facts)
 
+    def bounded(self, records: Records, columns: Sequence[str]) -> tuple[Variable, ...]:
+        """The columns, refused unless all of them are continuous and have bounds."""
+        variables = self.continuous(records, columns)
+        if absent := [v.name for v in variables if v.name not in self.bounds]:
+            raise ParameterError(
+                f"{self.method_name}: bounds must name every column of the step; '{absent[0]}' has none. State the "
+                f"range its values can take, from knowledge of the subject and not from the data."
+            )
+        return variables
+
     def _noisy(self, variable: Variable, epsilon: Fraction, stream: SecretStream) -> tuple[Variable, Facts]:
-        low, high = self.bounds[variable.name]
-        grid = self.grid_of(low, high)
-        bottom, top = self._steps_at(variable.name, grid)
+        grid, bottom, top = self.steps_at(variable.name)
         known = ~variable.missing
-        near = np.clip(np.rint(np.clip(variable.values[known], low, high) / grid), bottom, top).astype(np.int64)
+        near = self.nearest(variable.values[known], variable.name)
         noise = self.steps(len(near), top - bottom, epsilon, stream)
-        noisy = np.clip(near + noise, -FARTHEST, FARTHEST)  # costs no privacy, and is exact as float64
-        if self.clamp:
-            noisy = np.clip(noisy, bottom, top)
         released = np.full(len(known), np.nan)
-        released[known] = noisy * grid
+        released[known] = self.within(near + noise, variable.name) * grid
         # bounds may be cells, so what follows from them is told where the plan tells them, and here it is not
         of_bounds = of_original({"sensitivity": (top - bottom) * grid, "grid": grid})
         return variable.with_values(released), {"epsilon": OfPlan(float(epsilon)), **of_bounds}
 
-    def _steps_at(self, name: str, grid: float) -> tuple[int, int]:
-        """The whole numbers of grid steps that enclose the bounds of a column."""
+    def nearest(self, values: Floats, name: str) -> Longs:
+        """Shape (n,); known cells of a column in grid steps, those outside its bounds as the nearer one."""
+        grid, bottom, top = self.steps_at(name)
+        return np.clip(np.rint(np.clip(values, *self.bounds[name]) / grid), bottom, top).astype(np.int64)
+
+    def within(self, noisy: Longs, name: str) -> Longs:
+        """Grid steps that are exact as float64, and inside the bounds if `clamp` says so; it costs no privacy."""
+        _, bottom, top = self.steps_at(name)
+        return np.clip(noisy, *((bottom, top) if self.clamp else (-FARTHEST, FARTHEST)))
+
+    def steps_at(self, name: str) -> tuple[float, int, int]:
+        """The grid of a column, and the whole numbers of its steps that enclose the bounds."""
+        grid = self.grid_of(*self.bounds[name])
         low, high = (Fraction(bound) / Fraction(grid) for bound in self.bounds[name])
         if ceil(high) - floor(low) > MOST_STEPS:
             raise ParameterError(
@@ -147,7 +158,7 @@ class PrivateNoise(Mask):
                 f"{self.method_name}: the bounds of '{name}' lie so far from 0 that float64 cannot tell the steps of "
                 f"its grid apart; choose a coarser grid, or count the column from a value near its bounds."
             )
-        return floor(low), ceil(high)
+        return grid, floor(low), ceil(high)
 
 
 @family

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from shoal.mask._profiles.alignment import Places
+from shoal.mask._profiles.alignment import RowPlaces
 from shoal.mask._profiles.bound import most_kept
 from shoal.mask._profiles.diverse import merged, without_diversity
 from shoal.mask._profiles.people import People
@@ -133,7 +133,7 @@ class Profiles(Mask):
         values = values_of(people)
         groups = self._groups(people, values, progress)
         while True:
-            places = Places.of(people, groups.labels.astype(np.int64))
+            places = RowPlaces.of(people, groups.labels.astype(np.int64))
             results = {name: self._made_alike(people, name, places.labels[name], groups, rng) for name in links.keys}
             failing = self._failing(results, links.taken(_rows_with_places(places)))
             if not failing.any():
@@ -248,7 +248,7 @@ def _strata_of(people: People) -> Longs:
     return np.zeros(people.links.sizes[people.root], dtype=np.int64) if strata is None else strata
 
 
-def _rows_with_places(places: Places) -> dict[str, Longs]:
+def _rows_with_places(places: RowPlaces) -> dict[str, Longs]:
     return {name: np.flatnonzero(labels >= 0) for name, labels in places.labels.items()}
 
 

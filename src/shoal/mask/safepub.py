@@ -11,10 +11,10 @@ from annotated_types import Lt
 
 from shoal.kernels.classes import classes
 from shoal.kernels.generalisation import node_scores
-from shoal.mask._generalisation.task import Column, Range, Task
+from shoal.mask._generalisation.task import GeneralisationTask, KeyColumn, Range
 from shoal.mask.base import Mask
 from shoal.mask.private_noise import bernoulli_exp, exact_fraction
-from shoal.mask.sampled_classes import DIGITS, PARTS, Drawing, Expected
+from shoal.mask.sampled_classes import DIGITS, PARTS, Expected, PrivateSample
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Bools, Generator, Ints, Longs, Progress, Records, StepResult, Variable, ints
 from shoal.vocabulary.errors import ParameterError
@@ -99,7 +99,7 @@ class SafePub(Mask):
         records.complete(columns, self.method_name)
         if not len(records):
             return StepResult(records=records)
-        task = Task.of(records, variables, self.levels or {}, self.loss)
+        task = GeneralisationTask.of(records, variables, self.levels or {}, self.loss)
         chooses = task.table.nodes > 1
         if task.table.nodes > self.most_nodes:
             raise ParameterError(
@@ -126,8 +126,8 @@ class SafePub(Mask):
         }
         return StepResult(records=out, facts=facts)
 
-    def _drawing(self, epsilon: Fraction) -> Drawing:
-        largest = Drawing.largest(epsilon)
+    def _drawing(self, epsilon: Fraction) -> PrivateSample:
+        largest = PrivateSample.largest(epsilon)
         wanted = OF_LARGEST * largest.chance if self.fraction is None else Fraction(self.fraction) * PARTS
         if wanted > largest.chance:
             raise ParameterError(
@@ -137,7 +137,7 @@ class SafePub(Mask):
         return replace(largest, chance=max(int(wanted), 1))
 
     def _levels(
-        self, task: Task, expected: Expected, epsilon: Fraction, stream: SecretStream, progress: Progress
+        self, task: GeneralisationTask, expected: Expected, epsilon: Fraction, stream: SecretStream, progress: Progress
     ) -> list[int]:
         """A level for each column."""
         least = [column.levels[0] for column in task.columns]
@@ -183,7 +183,7 @@ def _for_each_record(delta: float, epsilon: Fraction, records: int) -> Decimal:
         return Decimal(delta) / sum((grow**i for i in range(records)), Decimal(0))
 
 
-def _released(task: Task, records: Records, levels: list[int], drawn: Bools, k: int) -> Records:
+def _released(task: GeneralisationTask, records: Records, levels: list[int], drawn: Bools, k: int) -> Records:
     """The records drawn, of classes of k or more, in the order of their labels."""
     rows = np.flatnonzero(drawn)
     codes, labelled = zip(*(_labelled(column, level) for column, level in zip(task.columns, levels)))
@@ -193,7 +193,7 @@ def _released(task: Task, records: Records, levels: list[int], drawn: Bools, k: 
     return records.with_variables(*labelled).take(rows[kept][order])
 
 
-def _labelled(column: Column, level: int) -> tuple[Ints, Variable]:
+def _labelled(column: KeyColumn, level: int) -> tuple[Ints, Variable]:
     """The column at a level, with numbers for its labels in an order that does not hang on which of them occur."""
     names = [str(path[level]) for path in column.paths]
     labels = tuple(sorted(set(names)))

@@ -14,7 +14,7 @@ from shoal.vocabulary.prelude import Count, Facts, Ge, Gt, Le, OfPlan, Parameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Drawn:
+class DrawnUnits:
     """Units that were drawn."""
 
     chosen: Bools  # Shape (m,); which units
@@ -60,7 +60,7 @@ class Sample(Mask):
         facts = self.facts_of(drawn, len(sampled), unit=default_unit(records.names))
         return StepResult(records=sampled, facts=facts)
 
-    def draw(self, stratum: Longs, rng: Generator) -> Drawn:
+    def draw(self, stratum: Longs, rng: Generator) -> DrawnUnits:
         """Draw units. `stratum`, shape (m,): of each unit of the table."""
         total = len(stratum)
         wanted = self.size if self.size is not None else max(min(1, total), round((self.fraction or 0.0) * total))
@@ -71,7 +71,7 @@ class Sample(Mask):
         chosen = np.zeros(total, dtype=bool)
         for number, share in enumerate(shares):
             chosen[rng.choice(np.flatnonzero(stratum == number), int(share), replace=False)] = True
-        return Drawn(chosen=chosen, factors=sizes / np.maximum(shares, 1))
+        return DrawnUnits(chosen=chosen, factors=sizes / np.maximum(shares, 1))
 
     def kept_of(self, records: Records, kept: Bools, factors: Floats) -> Records:
         """Take the records that are kept; their weights are multiplied by the factors."""
@@ -79,7 +79,7 @@ class Sample(Mask):
         reweighted = records.with_variables(*(weight.with_values(weight.values * factors) for weight in weights))
         return reweighted.take(np.flatnonzero(kept))
 
-    def facts_of(self, drawn: Drawn, kept: int, *, unit: str) -> Facts:
+    def facts_of(self, drawn: DrawnUnits, kept: int, *, unit: str) -> Facts:
         """Facts about a sample of so many records."""
         of_units = 1 if self.size is None else 0  # of the number kept: given, or a share of all
         return {

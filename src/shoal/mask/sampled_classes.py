@@ -40,14 +40,14 @@ UNIT = 2**12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
+class PrivateSample:
     """A random sample with its epsilon."""
 
     epsilon: Fraction  # Above 0
     chance: int  # Probability of being drawn times `PARTS`, from 1
 
     @classmethod
-    def largest(cls, epsilon: Fraction) -> "Drawing":
+    def largest(cls, epsilon: Fraction) -> "PrivateSample":
         """With the largest probability that epsilon allows, 1 - exp(-epsilon), rounded down."""
         with localcontext(prec=DIGITS):
             return cls(epsilon=epsilon, chance=max(int((1 - (-_decimal(epsilon)).exp()) * PARTS), 1))

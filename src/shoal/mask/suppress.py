@@ -7,8 +7,8 @@ import numpy as np
 
 from shoal.mask._suppression.given_away import Restored, cells_a_blank, given_back
 from shoal.mask._suppression.required import Asked, check_reading
-from shoal.mask._suppression.search import How, Search, Subset
-from shoal.mask._suppression.state import Patterns, State
+from shoal.mask._suppression.search import How, Subset, SuppressionSearch
+from shoal.mask._suppression.state import RowPatterns, State
 from shoal.mask._suppression.task import distinct_rows, without_cells
 from shoal.mask.base import Mask
 from shoal.privacy.gate import Required
@@ -125,7 +125,7 @@ class Suppress(Mask):
         facts = self.facts_of(blank.sum(axis=0), int(blank.any(axis=1).sum()), len(records), search.keys, notes)
         return StepResult(records=without_cells(records, search.keys, blank), facts=facts)
 
-    def _blanked(self, records: Records, before: Ints, search: Search, laws: Laws) -> tuple[Ints, ByLabel]:
+    def _blanked(self, records: Records, before: Ints, search: SuppressionSearch, laws: Laws) -> tuple[Ints, ByLabel]:
         """The codes when cells are blanked; what there is to tell of the search."""
         rows, ids, counts = distinct_rows(before)
         state, notes = search.searched(State.of(rows, counts), cells_a_blank(records, laws, search.keys, search.keep))
@@ -148,7 +148,7 @@ class Suppress(Mask):
         given: Mapping[str, str],
         spent: Longs | None = None,
         progress: Progress = None,
-    ) -> tuple[Longs, Patterns, ByLabel]:
+    ) -> tuple[Longs, RowPatterns, ByLabel]:
         """Find the cells that the records of each distinct combination of a table lose.
 
         Parameters
@@ -178,7 +178,7 @@ class Suppress(Mask):
         rows, ids, counts = distinct_rows(search.codes_of(records), times)
         start = State.of(rows, counts, spent)
 
-        def treated(search: Search) -> tuple[State, ByLabel]:
+        def treated(search: SuppressionSearch) -> tuple[State, ByLabel]:
             if together is None:
                 state, notes = search.mended(start), ByLabel()
             else:
@@ -189,11 +189,13 @@ class Suppress(Mask):
         state, notes = search.sparing(given, treated)
         return ids, state.patterns(rng), notes
 
-    def search_on(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Search:
+    def search_on(
+        self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None
+    ) -> SuppressionSearch:
         """The search that the parameters describe, in a table or in its distinct combinations."""
         keys = tuple(columns)
         self._check_names(keys)
-        return Search(
+        return SuppressionSearch(
             keys=keys,
             fixed=tuple(name for name in records.names("stratum") if name not in keys),
             subsets=[Subset(columns=keys, k=self.k)] if self.k is not None else list(self.subsets or ()),
@@ -250,7 +252,7 @@ class Suppress(Mask):
         return "every record by itself for its requirements; require them of the table" if self.requirements else ""
 
     def _required(
-        self, records: Records, before: Ints, codes: Ints, search: Search, laws: Laws
+        self, records: Records, before: Ints, codes: Ints, search: SuppressionSearch, laws: Laws
     ) -> tuple[Ints, ByLabel]:
         """The codes when the requirements hold too; what there is to tell about it. Cells are only ever blanked, so
         this ends.
@@ -291,7 +293,7 @@ class Suppress(Mask):
                 )
 
 
-def _guarded(records: Records, before: Ints, codes: Ints, search: Search, laws: Laws) -> Ints:
+def _guarded(records: Records, before: Ints, codes: Ints, search: SuppressionSearch, laws: Laws) -> Ints:
     """The codes when what gives blanked ones away is blanked too, until the keys reach their k though all is filled in
     that can be. Cells are only ever blanked, so this ends.
     """
@@ -308,7 +310,7 @@ def _guarded(records: Records, before: Ints, codes: Ints, search: Search, laws: 
     return codes
 
 
-def _mended(before: Ints, codes: Ints, search: Search) -> Ints:
+def _mended(before: Ints, codes: Ints, search: SuppressionSearch) -> Ints:
     """The codes when no subset is short of its k that can be helped."""
     rows, ids, counts = distinct_rows(codes)
     state = search.mended(State.of(rows, counts, ((codes < 0) & (before >= 0)).sum(axis=0)))

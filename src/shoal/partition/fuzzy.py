@@ -52,7 +52,7 @@ class Fit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search:
+class SearchEffort:
     """Length and number of the searches for a clustering."""
 
     starts: int
@@ -108,7 +108,7 @@ class FuzzyPartitioner(Partitioner):
     def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
         x, count = records.matrix(columns), self._number_of_centres(len(records))
         rules, system = system_of(self.constraints, records, columns)
-        search = Search(starts=self.starts, tolerance=self.tolerance, most_steps=self.most_steps)
+        search = SearchEffort(starts=self.starts, tolerance=self.tolerance, most_steps=self.most_steps)
         in_clustering, in_draw = self.rule_parameters
         fitted = fit(x, count, self.rule, in_clustering, system, search, rng, progress)
         least = self.k if self.balanced and self.k is not None else 0
@@ -147,7 +147,14 @@ class FuzzyPartitioner(Partitioner):
 
 
 def fit(
-    x: Floats, c: int, rule: Rule, parameter: float, system: System, search: Search, rng: Generator, progress: Progress
+    x: Floats,
+    c: int,
+    rule: Rule,
+    parameter: float,
+    system: System,
+    search: SearchEffort,
+    rng: Generator,
+    progress: Progress,
 ) -> Fit:
     """Alternate memberships and constrained centres to convergence, from several starts.
 
@@ -193,7 +200,7 @@ def _onto(centres: Floats, system: System) -> Floats:
 
 
 def _alternate(
-    x: Floats, centres: Floats, rule: Rule, parameter: float, system: System, search: Search, progress: Progress
+    x: Floats, centres: Floats, rule: Rule, parameter: float, system: System, search: SearchEffort, progress: Progress
 ) -> Fit:
     steps, converged = 0, False
     while steps < search.most_steps and not converged:

@@ -63,7 +63,7 @@ class FittedMixture:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCell:
     """One cell of the grid."""
 
     groups: int
@@ -76,22 +76,22 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CellFit:
     """A cell, fitted from one start; `steps` of EM so far, `gain` in BIC since the last look."""
 
-    cell: Cell
+    cell: GridCell
     start: str
     fit: MixtureFit
     bic: float
     steps: int
     gain: float
-    search: "Search"
+    search: "GridSearch"
 
     @property
     def ended(self) -> bool:
         return self.fit.converged or self.steps >= self.search.method.most_steps
 
-    def further(self) -> "Candidate | None":
+    def further(self) -> "CellFit | None":
         return self.search.further(self)
 
 
@@ -199,7 +199,7 @@ class GaussianMixture(Partitioner):
 
     def _select(
         self, x: Floats, counts: list[int], rng: Generator, progress: Progress
-    ) -> tuple[Candidate, dict[str, Fact]]:
+    ) -> tuple[CellFit, dict[str, Fact]]:
         """The best candidate fitted to all records, and the facts of the search."""
         sampled = len(x) > self.selection_records
         sample = x[drawn_rows(rng, len(x), self.selection_records)]
@@ -207,7 +207,7 @@ class GaussianMixture(Partitioner):
         floor = self.k / len(x)
         ridges = (self.regularise, RESCUE_RIDGE) if self.regularise < RESCUE_RIDGE else (self.regularise,)
         for ridge in ridges:
-            search = Search(self, sample, floor, ridge * float(x.var(axis=0).min()))
+            search = GridSearch(self, sample, floor, ridge * float(x.var(axis=0).min()))
             candidates = sorted(search.run(starts, counts, progress), key=lambda c: -c.bic)  # the first has ended
             for chosen in candidates:
                 fitted = search.refit(chosen, x) if sampled else chosen
@@ -218,7 +218,7 @@ class GaussianMixture(Partitioner):
             f"Give fewer groups, or other models."
         )
 
-    def _facts(self, best: Candidate, search: "Search", n: int, sampled: bool, ridge: float) -> dict[str, Fact]:
+    def _facts(self, best: CellFit, search: "GridSearch", n: int, sampled: bool, ridge: float) -> dict[str, Fact]:
         d = best.fit.mean.shape[1]
         roots = np.diagonal(linear.cholesky(best.fit.covariance), axis1=1, axis2=2)
         volumes = power(roots.prod(axis=1), 2 / d)
@@ -259,7 +259,7 @@ def principal_axes(x: Floats, count: int) -> tuple[Floats, float]:
     return np.asarray(axes), float(values[order].sum() / values.sum())
 
 
-class Search:
+class GridSearch:
     """The grid of groups, covariance models and tails on one sample."""
 
     def __init__(self, method: GaussianMixture, x: Floats, floor: float, ridge: float) -> None:
@@ -271,17 +271,17 @@ class Search:
             "singular": SINGULAR * float(x.var(axis=0).min()),
             "tolerance": method.tolerance,
         }
-        self.race: Race[Candidate] = Race()
+        self.race: Race[CellFit] = Race()
         self.table: dict[str, dict[str, float | None]] = {}
         self.failures: list[str] = []
 
-    def run(self, starts: Starts, counts: list[int], progress: Progress) -> list[Candidate]:
+    def run(self, starts: Starts, counts: list[int], progress: Progress) -> list[CellFit]:
         """The best end of every cell that can be fitted."""
         tails: tuple[Tails, ...] = ("normal", "t") if self.method.tails == "both" else (self.method.tails,)
-        cells = [Cell(*cell) for cell in product(counts, self._models(), tails)]
+        cells = [GridCell(*cell) for cell in product(counts, self._models(), tails)]
         at_hand = {groups: list(starts.of(groups)) for groups in counts}
         most = max(map(len, at_hand.values()))
-        best: dict[Cell, Candidate] = {}
+        best: dict[GridCell, CellFit] = {}
         for number in range(most):
             field = [(cell, at_hand[cell.groups][number]) for cell in cells if number < len(at_hand[cell.groups])]
             begin = [partial(self._begun, cell, start) for cell, start in field]
@@ -293,29 +293,29 @@ class Search:
                 self.failures.append(f"{cell.name}, {cell.groups} groups: a covariance became singular")
         return [best[cell] for cell in cells if cell in best]
 
-    def refit(self, chosen: Candidate, x: Floats) -> Candidate | None:
+    def refit(self, chosen: CellFit, x: Floats) -> CellFit | None:
         """The chosen model on all records, from where it ended on the sample."""
         start = Start(chosen.start, chosen.fit.statistics)
         return self._fitted(x, chosen.cell, start, chosen.fit.dof, self.method.most_steps)
 
-    def _begun(self, cell: Cell, start: Start) -> Candidate | None:
+    def _begun(self, cell: GridCell, start: Start) -> CellFit | None:
         dof = np.full(cell.groups, FIRST_DOF if cell.tails == "t" else np.inf)
         return self._fitted(self.x, cell, start, dof, min(FIRST_LOOK, self.method.most_steps))
 
-    def further(self, one: Candidate) -> Candidate | None:
+    def further(self, one: CellFit) -> CellFit | None:
         """After twice as many steps."""
         start = Start(one.start, one.fit.statistics)
         steps = min(one.steps, self.method.most_steps - one.steps)
         fitted = self._fitted(self.x, one.cell, start, one.fit.dof, steps)
         return fitted and replace(fitted, steps=one.steps + fitted.steps, gain=fitted.bic - one.bic)
 
-    def _fitted(self, x: Floats, cell: Cell, start: Start, dof: Floats, steps: int) -> Candidate | None:
+    def _fitted(self, x: Floats, cell: GridCell, start: Start, dof: Floats, steps: int) -> CellFit | None:
         """None if a covariance became singular."""
         fit = mixture_em(x, start.statistics, model=cell.model, dof=dof, most_steps=steps, **self.options)
         if fit.singular >= 0:
             return None
         bic = 2 * fit.loglik - _parameters(cell, x.shape[1]) * float(log(len(x)))
-        return Candidate(cell, start.name, fit, bic, steps=fit.steps, gain=np.inf, search=self)
+        return CellFit(cell, start.name, fit, bic, steps=fit.steps, gain=np.inf, search=self)
 
     def _models(self) -> tuple[CovarianceModel, ...]:
         named = self.method.models
@@ -325,5 +325,5 @@ class Search:
         return tuple({model[0]: model for model in reversed(models)}.values())[::-1]  # only volume is left to differ
 
 
-def _parameters(cell: Cell, d: int) -> int:
+def _parameters(cell: GridCell, d: int) -> int:
     return parameter_count(cell.model, cell.groups, d) + (cell.groups if cell.tails == "t" else 0)

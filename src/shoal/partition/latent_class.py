@@ -20,7 +20,7 @@ from shoal.partition._em.hard_assignment import hold_sizes
 from shoal.partition._em.race import FIRST_LOOK, Race
 from shoal.partition._em.starts import independent_columns, kmeans
 from shoal.partition.base import Partitioner, refuse_unless_k
-from shoal.table.group_models import ClassModel
+from shoal.table.group_models import LatentClasses
 from shoal.table.prelude import Floats, Generator, Ints, Longs, Partition, Progress, Records, part_of
 from shoal.vocabulary.errors import DataError, ParameterError, quoted
 from shoal.vocabulary.prelude import Columns, Count, Fact, Ge, Gt, OfOriginal, Setting, method, of_original
@@ -30,7 +30,7 @@ SURE = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Patterns:
+class AnswerPatterns:
     """Distinct rows of answers and covariates, how often each occurs, and where it occurs first."""
 
     codes: Ints
@@ -39,13 +39,13 @@ class Patterns:
     first: Longs
 
     @classmethod
-    def of(cls, codes: Ints, design: Floats) -> "Patterns":
+    def of(cls, codes: Ints, design: Floats) -> "AnswerPatterns":
         _, first, counts = np.unique(np.column_stack([design, codes]), axis=0, return_index=True, return_counts=True)
         return cls(codes[first], design[first], counts.astype(np.float64), first)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class ClassesFit:
     """Classes fitted from one start; `steps` of EM so far, `gain` in BIC since the last look."""
 
     fit: LatentClassFit
@@ -58,12 +58,12 @@ class Candidate:
     def ended(self) -> bool:
         return self.fit.converged or self.steps >= self.search.most_steps
 
-    def further(self) -> "Candidate":
+    def further(self) -> "ClassesFit":
         search = self.search
         steps = min(self.steps, search.most_steps - self.steps)
         fit = search.em(search.patterns, self.fit.posterior, steps, self.fit.coefficient)
         bic = search.bic_of(fit)
-        return Candidate(fit, bic, self.steps + fit.steps, bic - self.bic, search)
+        return ClassesFit(fit, bic, self.steps + fit.steps, bic - self.bic, search)
 
 
 class ClassSearch:
@@ -87,7 +87,7 @@ class ClassSearch:
         kept = independent_columns(embedded) if covariates else []
         self.covariates = tuple(covariates[j] for j in kept)
         self.design: Floats = np.column_stack([np.ones(n), embedded[:, kept]])
-        self.patterns = Patterns.of(self.codes[self.rows], self.design[self.rows])
+        self.patterns = AnswerPatterns.of(self.codes[self.rows], self.design[self.rows])
         self.points: Floats = records.matrix(names)[self.rows][self.patterns.first]
         self.k, self.starts = method.k, method.starts
         self.options: dict[str, Any] = {
@@ -96,13 +96,13 @@ class ClassSearch:
             "tolerance": method.tolerance,
         }
         self.most_steps = method.most_steps
-        self.race: Race[Candidate] = Race()
+        self.race: Race[ClassesFit] = Race()
         self.table: dict[str, float] = {}
         self.steps = 0
 
     def best(self, counts: list[int], progress: Progress) -> LatentClassFit:
         """The fit with the greatest BIC on the sample, refitted to all records if they are more."""
-        best: dict[int, Candidate] = {}
+        best: dict[int, ClassesFit] = {}
         for number in range(self.starts):
             field = [partial(self._begun, groups, number) for groups in counts]
             for end in self.race.run(field, part_of(progress, number / self.starts, 1 / self.starts)):
@@ -113,7 +113,7 @@ class ClassSearch:
         self.steps, fit = chosen.steps, chosen.fit
         if len(self.rows) == len(self.codes):
             return fit
-        patterns = Patterns.of(self.codes, self.design)
+        patterns = AnswerPatterns.of(self.codes, self.design)
         scores = self.scores(fit)[patterns.first]
         posterior = exp(scores - scores.max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
@@ -129,9 +129,9 @@ class ClassSearch:
     def bic_of(self, fit: LatentClassFit) -> float:
         return 2 * fit.loglik - self.parameters(len(fit.prevalence)) * float(log(len(self.rows)))
 
-    def _begun(self, groups: int, number: int) -> Candidate:
+    def _begun(self, groups: int, number: int) -> ClassesFit:
         fit = self.em(self.patterns, self._start(groups, number), min(FIRST_LOOK, self.most_steps))
-        return Candidate(fit, self.bic_of(fit), fit.steps, np.inf, self)
+        return ClassesFit(fit, self.bic_of(fit), fit.steps, np.inf, self)
 
     def _start(self, groups: int, number: int) -> Floats:
         """First memberships, by k-means and at random in turn; the same however many there are."""
@@ -142,7 +142,7 @@ class ClassSearch:
         return np.asarray(np.eye(groups)[labels] * SURE + (1 - SURE) / groups)
 
     def em(
-        self, patterns: Patterns, posterior: Floats, most_steps: int, coefficient: Floats | None = None
+        self, patterns: AnswerPatterns, posterior: Floats, most_steps: int, coefficient: Floats | None = None
     ) -> LatentClassFit:
         return latent_class_em(
             patterns.codes,
@@ -176,8 +176,8 @@ class ClassSearch:
         }
         return {**of_original(facts)}
 
-    def model(self, fit: LatentClassFit, groups: int, by_group: bool) -> ClassModel:
-        return ClassModel(
+    def model(self, fit: LatentClassFit, groups: int, by_group: bool) -> LatentClasses:
+        return LatentClasses(
             groups=groups,
             columns=self.names,
             tables=tuple(np.split(exp(fit.log_table), np.cumsum(self.categories)[:-1])),

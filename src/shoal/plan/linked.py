@@ -35,7 +35,7 @@ from shoal.plan.linked_rules import read_rules
 from shoal.plan.linked_sections import copies_of, mistaken_settings, read_over_tables
 from shoal.plan.mistakes import in_words
 from shoal.plan.model import Plan, read_sections
-from shoal.plan.sections import EditRules, Exploration, LedgerRules, Output
+from shoal.plan.sections import EditRules, LedgerRules, Output, SearchSpace
 from shoal.plan.synthesis import Synthesis, faults, read_synthesis, with_synthesis
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import Gate
@@ -121,7 +121,7 @@ class LinkedPlan:
     suppress_persons: float = 0.0
     release_keys: bool = True
     ledger: LedgerRules | None = None
-    explore: Exploration | None = None
+    explore: SearchSpace | None = None
     copies: int = 1
     context: ContextName | None = None
     folder: Path = field(default_factory=Path)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from shoal.plan.lines import plain
 from shoal.plan.mistakes import mistakes_of
-from shoal.plan.sections import Exploration
+from shoal.plan.sections import SearchSpace
 from shoal.vocabulary.errors import Mistake
 from shoal.vocabulary.registry import Spec
 
@@ -31,10 +31,10 @@ OF_MADE_UP = (
 
 
 class _Section(BaseModel):
-    explore: Exploration
+    explore: SearchSpace
 
 
-def read_explored(section: Any, mistakes: list[Mistake], *, made_up: bool) -> Exploration | None:
+def read_explored(section: Any, mistakes: list[Mistake], *, made_up: bool) -> SearchSpace | None:
     """The section; None if there is none. Mistakes are added to those that there are."""
     if section is None:
         return None
@@ -48,7 +48,7 @@ def read_explored(section: Any, mistakes: list[Mistake], *, made_up: bool) -> Ex
         return None
 
 
-def explored_section(explored: Exploration | None, *, public: bool = False) -> Spec | None:
+def explored_section(explored: SearchSpace | None, *, public: bool = False) -> Spec | None:
     """The section from which the same exploration is read again; none for the public, which gets what was chosen."""
     if explored is None or public:
         return None

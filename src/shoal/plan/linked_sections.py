@@ -24,7 +24,7 @@ MOST_COPIES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverTables:
+class OverTablesSection:
     """What a plan says of all tables together; parameters as for `shoal.plan.linked.LinkedPlan`."""
 
     steps: tuple[Profiles, ...]
@@ -33,14 +33,14 @@ class OverTables:
     measures: tuple[Measure, ...]
 
 
-def read_over_tables(sections: Mapping[str, Any], *, made_up: bool) -> OverTables:
+def read_over_tables(sections: Mapping[str, Any], *, made_up: bool) -> OverTablesSection:
     """The sections. Raises PlanError naming the place of a mistake.
 
     `made_up`: the persons are made up, so that none hides among others.
     """
     steps = tuple(_steps(sections))
     required = tuple(_requirements(sections, made_up=made_up))
-    return OverTables(
+    return OverTablesSection(
         steps=steps,
         requirements=tuple(model for model in required if isinstance(model, UnitModel)),
         bounds=tuple(model for model in required if isinstance(model, Gate)),

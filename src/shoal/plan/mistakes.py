@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from shoal.plan.context import CONTEXTS
 from shoal.plan.lines import position
-from shoal.plan.sections import About, EditRules, Exploration, LedgerRules, Output
+from shoal.plan.sections import About, EditRules, LedgerRules, Output, SearchSpace
 from shoal.table.schema import mistakes as of_columns
 from shoal.vocabulary.errors import Mistake, unknown
 
@@ -15,7 +15,7 @@ KEYED: Mapping[str, type[BaseModel]] = {
     "release": About,
     "constraints": EditRules,
     "output": Output,
-    "explore": Exploration,
+    "explore": SearchSpace,
     "ledger": LedgerRules,
 }
 """Sections that are mappings with keys of their own."""

@@ -34,7 +34,7 @@ from shoal.plan.files import with_files
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words, mistakes_of
 from shoal.plan.named import NamedBy, read_method, read_requirement, read_step
-from shoal.plan.sections import About, EditRules, Exploration, LedgerRules, Output
+from shoal.plan.sections import About, EditRules, LedgerRules, Output, SearchSpace
 from shoal.plan.spelled_out import SECTIONS, SETTINGS, sections_of
 from shoal.plan.steps import Step
 from shoal.privacy.base import ClassModel, PrivacyModel, hardest, reading_of
@@ -146,7 +146,7 @@ class Plan:
     publish: tuple[str, ...] | Literal["exact"] = ()
     accept: Annotated[tuple[str, ...], _empty(tuple)] = ()
     output: Annotated[Output, _empty(Output)] = field(default_factory=Output)
-    explore: Exploration | None = None
+    explore: SearchSpace | None = None
     context: Annotated[ContextName | None, Field(alias="for")] = None
     ledger: LedgerRules | None = None
     exact: Annotated[bool, Strict()] | None = None

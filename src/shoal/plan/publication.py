@@ -20,7 +20,7 @@ import numpy as np
 
 from shoal.plan.lines import plain
 from shoal.plan.model import Plan
-from shoal.plan.sections import About, EditRules, Exploration, LedgerRules
+from shoal.plan.sections import About, EditRules, LedgerRules, SearchSpace
 from shoal.privacy.gate import Gate
 from shoal.table.records import Records
 from shoal.table.schema import Column, Schema
@@ -195,7 +195,7 @@ def _parameters(method: Any, spec: Spec) -> Iterator[PlanValue]:
 
 def _explored(spec: Spec) -> Iterator[PlanValue]:
     """Places of an exploration: ranges hold what the parameters of their names hold, and so do candidates' steps."""
-    for key in spec.keys() - Exploration.model_fields:
+    for key in spec.keys() - SearchSpace.model_fields:
         markers = [holds(e.cls)[key] for e in registered() if key in e.parameters]
         yield spec, key, next((marker for marker in markers if not isinstance(marker, Setting)), Setting())
     for axis in ("risk", "utility"):

@@ -164,7 +164,7 @@ class LedgerRules(BaseModel):
 NAMES_OR_STEPS = "method must be a list of names, as in [mdav, rank-swap], or a mapping from names to lists of steps"
 
 
-class Exploration(BaseModel):
+class SearchSpace(BaseModel):
     """Methods and ranges of parameters for `shoal.explore`; `protect` ignores them.
 
     Every key besides these is a range: the name of a parameter, and a value or a list of values to try.

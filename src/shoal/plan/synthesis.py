@@ -22,7 +22,7 @@ from shoal.replace._trees.synthesiser import DONORS, TreeSynthesiser
 from shoal.replace.persons import Method
 from shoal.replace.sequential_regression import SequentialRegression
 from shoal.table.links import Keys, chain
-from shoal.table.order_rules import Cell, OrderRules, Rule
+from shoal.table.order_rules import OrderRule, OrderRules, TableColumn
 from shoal.table.schema import ALL_OTHERS, UNITS
 from shoal.vocabulary.errors import InputError, Mistake, quoted, unknown
 from shoal.vocabulary.registry import Spec, build, spec_of
@@ -59,11 +59,11 @@ class Synthesis:
     def order_rules(self, keys: Keys, rules: Sequence[str]) -> OrderRules:
         """What is kept in order in tables with these keys, by those rules of the plan that say so of every row."""
         order: dict[str, tuple[str, ...]] = {name: (column,) for name, column in self.order.items()}
-        given: list[Rule] = []
+        given: list[OrderRule] = []
         for each in bounds(rules):
             lowest = max((_cell(name).table for name in each.of), key=lambda table: len(list(chain(keys, table))))
             if isinstance(each, Bound):
-                rule = Rule(low=_cell(each.low), high=_cell(each.high))
+                rule = OrderRule(low=_cell(each.low), high=_cell(each.high))
                 given += [rule] if lowest in (rule.low.table, rule.high.table) else []
             elif lowest == _in_succession(each, keys):
                 start, end = _cell(each.start).column, _cell(each.end).column
@@ -75,9 +75,9 @@ class Synthesis:
         return {"replace": _spec(self.method), **({"order": dict(self.order)} if self.order else {})}
 
 
-def _cell(name: str) -> Cell:
+def _cell(name: str) -> TableColumn:
     table, _, column = name.partition(".")
-    return Cell(table, column)
+    return TableColumn(table, column)
 
 
 def _in_succession(each: Succession, keys: Keys) -> str | None:

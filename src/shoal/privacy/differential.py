@@ -39,6 +39,7 @@ class Differential(PrivacyModel):
     -----
     `safepub` and `private-marginals` hide whether a person is in the table. `laplace`, `geometric` and `staircase` hide
     cells of records that are there: then every released column must have their noise, and no cell of it may be missing.
+    So does `private-microaggregation`, by noise on means of groups.
     """
 
     scales: ClassVar[Scales] = "memory"

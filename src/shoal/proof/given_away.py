@@ -28,7 +28,7 @@ from shoal.table.dependencies import (
     LOG_CHANCE,
     UNITS,
     Dependency,
-    Support,
+    LawSupport,
     bears,
     believed,
     gives_back,
@@ -105,7 +105,7 @@ def laws_among(
     with session(memory, spill) as connection:
         relation = original.relation(connection)
         for by, on in open_pairs(original, there, wanted, partial(mostly_contradicted, units=units)):
-            seen = Seen.of(relation, (by,), on)
+            seen = LawEvidence.of(relation, (by,), on)
             if seen.shows_law(unit=by in units):
                 look_ups[Dependency((by,), on)] = seen.support
         look_ups |= _together(relation, records_seen(original, schema, there), wanted, look_ups)
@@ -123,9 +123,9 @@ def laws_among(
 
 def _together(
     relation: Any, some: Records, lacking: Sequence[str], known: Collection[Dependency]
-) -> dict[Dependency, Support]:
+) -> dict[Dependency, LawSupport]:
     """The laws of two columns together in some records that all records bear, with what supports them there."""
-    supports = {law: Seen.of(relation, law.by, law.on).support for law in joint_laws(some, lacking, known)}
+    supports = {law: LawEvidence.of(relation, law.by, law.on).support for law in joint_laws(some, lacking, known)}
     return {law: support for law, support in supports.items() if bears(0, support, unit=False)}
 
 
@@ -137,7 +137,7 @@ def given_away(
     names: Sequence[str],
     lacking: Sequence[str],
     laws: Laws = NO_LAWS,
-) -> Iterator[tuple[Dependency, Support]]:
+) -> Iterator[tuple[Dependency, LawSupport]]:
     """The laws by which columns, alone or two together, determine missing cells of others, with what supports them.
 
     Parameters
@@ -160,13 +160,13 @@ def given_away(
         relation = stage.relation(connection)
         alone = []
         for law in tried:
-            seen = Seen.of(relation, law.by, law.on)
+            seen = LawEvidence.of(relation, law.by, law.on)
             if seen.shows_law(laws.look_ups.get(law), unit=law.by[0] in units):
                 alone.append(law)
                 if seen.open_causes:
                     yield law, seen.support
         for law, support in _together(relation, records_seen(stage, schema, names), lacking, alone).items():
-            if law not in tried and Seen.of(relation, law.by, law.on).open_causes:
+            if law not in tried and LawEvidence.of(relation, law.by, law.on).open_causes:
                 yield law, support
 
 
@@ -197,7 +197,7 @@ def computed(
             if not (cells := cells_of(rounded, records, read)):
                 continue
             known, exceptions, *filled = _counts(stage, schema, rounded, cells)
-            if bears(law.exceptions, Support(exceptions, known), unit=False):
+            if bears(law.exceptions, LawSupport(exceptions, known), unit=False):
                 yield from ((law, name) for name, number in zip(law.columns, filled) if number and name in lacking)
                 break
 
@@ -296,7 +296,7 @@ def mostly_contradicted(records: pl.DataFrame, units: Collection[str]) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class LawEvidence:
     """Counts of cells that speak for or against the law that some columns determine another."""
 
     columns: int  # How many do
@@ -306,7 +306,7 @@ class Seen:
     counts: list[int]  # Of these pairs, those with each cell of the other
 
     @classmethod
-    def of(cls, relation: Any, by: Sequence[str], on: str) -> "Seen":
+    def of(cls, relation: Any, by: Sequence[str], on: str) -> "LawEvidence":
         """Counts in all records."""
         present = " AND ".join(f"{name_in_sql(name)} IS NOT NULL" for name in by)
         causes = [f"cause_{number}" for number in range(len(by))]
@@ -335,13 +335,13 @@ class Seen:
         )
 
     @property
-    def support(self) -> Support:
+    def support(self) -> LawSupport:
         several = [(size, times) for size, times in self.sizes if size > 1]
-        return Support(
+        return LawSupport(
             self.exceptions, sum(size * times for size, times in several), sum(times for _, times in several)
         )
 
-    def shows_law(self, there: Support | None = None, *, unit: bool) -> bool:
+    def shows_law(self, there: LawSupport | None = None, *, unit: bool) -> bool:
         """True if the law is statistically supported, with exceptions or without.
 
         `there`: its support in the original, None where it is not known; a law that held there need only not be

@@ -34,7 +34,7 @@ LABEL = "shoal: label"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Labels:
+class NumberedLabels:
     """The labels of a column, by number, with the leaves that each stands for, and the levels of its hierarchy.
 
     Parameters
@@ -82,7 +82,7 @@ class Way:
         The level's node of each leaf; None for values.
     """
 
-    labels: Labels
+    labels: NumberedLabels
     reads: Mapping[int, Any]
     under: Mapping[int, int] | None = None
 
@@ -141,7 +141,9 @@ def refuse_narrowed(stage: Stage, schema: Schema, folder: Path, memory: int, spi
     names = [name for name in stage.schema if name not in OWN]
     general = [name for name in names if schema.columns[name].hierarchy is not None]
     labels = {
-        name: labels_of for name in general if (labels_of := Labels.of(counted(stage, name).cells, schema, folder))
+        name: labels_of
+        for name in general
+        if (labels_of := NumberedLabels.of(counted(stage, name).cells, schema, folder))
     }
     if not labels:
         return
@@ -166,7 +168,7 @@ def refuse_narrowed(stage: Stage, schema: Schema, folder: Path, memory: int, spi
                 )
 
 
-def _groups_of(pairs: pl.DataFrame, labels: Labels) -> list[Group]:
+def _groups_of(pairs: pl.DataFrame, labels: NumberedLabels) -> list[Group]:
     """Number of records, for each cell of the first column, with each label in the second."""
     by, on = pairs.columns
     placed = pairs.drop_nulls().join(labels.frame, left_on=on, right_on=LABEL)
@@ -177,7 +179,7 @@ def _groups_of(pairs: pl.DataFrame, labels: Labels) -> list[Group]:
     return list(groups.values())
 
 
-def _narrows(connection: Any, files: Any, by: str, on: str, labels: Labels, *, unit: bool) -> bool:
+def _narrows(connection: Any, files: Any, by: str, on: str, labels: NumberedLabels, *, unit: bool) -> bool:
     """True if a column narrows down some cell of another by a law that is statistically supported."""
     cause, label = name_in_sql(by), name_in_sql(on)
     numbered = connection.from_arrow(labels.frame.to_arrow(compat_level=pl.CompatLevel.oldest()))

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from shoal.release import Release
 from shoal.release.evidence_file import declared_by, private_evidence
 from shoal.release.linked import LinkedRelease
-from shoal.report.comparison_page import Row, comparison, comparison_map, comparison_page, comparison_parts
+from shoal.report.comparison_page import ComparisonRow, comparison, comparison_map, comparison_page, comparison_parts
 from shoal.report.display import Picture, displayed
 from shoal.report.evidence import Comparable
 from shoal.report.forms import Bound, number_of
@@ -128,7 +128,7 @@ class Comparison:
         return tuple(self.evidence)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ComparisonRow]:
         """One row a requirement, level, measure or count, as in `report.comparison_page.comparison`."""
         return comparison(self.evidence)
 

@@ -29,17 +29,17 @@ from shoal.report.evidence import (
     Declared,
     Distribution,
     EvidenceFile,
-    Figure,
     OfRecords,
     Private,
     ReleasedColumn,
+    ReportedFigure,
+    ReportedStep,
     Requirement,
     Riskiest,
     SingledOutBy,
-    Step,
     Unchanged,
 )
-from shoal.report.exploration import Candidate, Exploration
+from shoal.report.exploration import Exploration, TriedPlan
 from shoal.report.forms import in_words
 from shoal.table.files.json_text import as_json, read_record
 from shoal.table.step_result import StepAccount
@@ -163,10 +163,10 @@ def _evidence(
     of_the_original: str,
     of_records: list[OfRecords],
     requirements: list[Requirement],
-    measures: list[Figure],
+    measures: list[ReportedFigure],
     classes_before: ClassesBefore | None,
     columns: list[ReleasedColumn],
-    steps: list[Step],
+    steps: list[ReportedStep],
     plan: Mapping[str, Any],
     files: Mapping[str, str] | None = None,
     private: Private | None = None,
@@ -223,7 +223,7 @@ def _public_requirement(verdict: Verdict, shown: Callable[[Any], Any]) -> Requir
     return {**verdict.public_form(), "facts": shown(public_form(verdict.facts))}
 
 
-def _public_figure(finding: Finding, account: Account, *, banded: bool) -> Figure:
+def _public_figure(finding: Finding, account: Account, *, banded: bool) -> ReportedFigure:
     """A finding in its public form; without bands, only what the release alone tells.
 
     A risk that was measured on the original as if it were released is never public, whatever it depends on.
@@ -236,10 +236,10 @@ def _public_figure(finding: Finding, account: Account, *, banded: bool) -> Figur
         form |= {"by_column": _without_bands(form["by_column"] or {}) or None, "facts": _without_bands(form["facts"])}
     elif not banded:  # not even whether there is a figure
         form |= {"value": None, "sentence": "", "by_column": None, "facts": {}}
-    return cast(Figure, _jsonable(form))
+    return cast(ReportedFigure, _jsonable(form))
 
 
-def private_figure(finding: Finding, original: float | None = None) -> Figure:
+def private_figure(finding: Finding, original: float | None = None) -> ReportedFigure:
     """A finding in its private form.
 
     Parameters
@@ -322,7 +322,7 @@ def _column(
     }
 
 
-def _step(step: StepAccount, facts: Mapping[str, Any], plan: Mapping[str, Any]) -> Step:
+def _step(step: StepAccount, facts: Mapping[str, Any], plan: Mapping[str, Any]) -> ReportedStep:
     """A step with its parameters and facts; a parameter that its facts repeat is left out."""
     by_facts = {label for fact in facts.values() if isinstance(fact, Mapping) for label in fact}
     parameters = {} if step.place is None else plan["steps"][step.place]
@@ -361,7 +361,7 @@ def _riskiest(finding: Finding, release: WholeRelease) -> Riskiest:
 
 def _explored(frontier: Mapping[str, Any]) -> Exploration:
     """The fields of frontier.json that the report shows."""
-    points = [{key: point[key] for key in Candidate.__annotations__} for point in frontier["points"]]
+    points = [{key: point[key] for key in TriedPlan.__annotations__} for point in frontier["points"]]
     return cast(Exploration, {**{key: frontier[key] for key in Exploration.__annotations__}, "points": points})
 
 

@@ -22,7 +22,7 @@ from shoal.kernels.draws import keyed_generator
 from shoal.mask._marginals.domain import Domain
 from shoal.mask._marginals.fitted import FittedMarginals
 from shoal.mask._marginals.junction_tree import JunctionTree
-from shoal.mask._marginals.model import Law
+from shoal.mask._marginals.model import JointLaw
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.files.atomic import atomic_file
 from shoal.table.files.json_text import LARGEST_RECORD
@@ -252,7 +252,7 @@ def _domain(column: ColumnOfFile) -> Domain:
     return Domain(like=like, edges=edges, categories=tuple(column["categories"]), gaps=column["gaps"])
 
 
-def _law(cliques: Sequence[CliqueOfFile], shape: tuple[int, ...]) -> Law:
+def _law(cliques: Sequence[CliqueOfFile], shape: tuple[int, ...]) -> JointLaw:
     """The law of a file. Raises ValueError for what is none."""
     columns = tuple(tuple(clique["columns"]) for clique in cliques)
     parents = tuple(clique["parent"] for clique in cliques)
@@ -271,4 +271,4 @@ def _law(cliques: Sequence[CliqueOfFile], shape: tuple[int, ...]) -> Law:
         raise ValueError
     between = [tuple(c for c in own if c in columns[parent]) for own, parent in zip(columns, parents)]
     tree = JunctionTree(cliques=columns, parents=parents, separators=((), *between[1:]))
-    return Law(shape=shape, tree=tree, tables=tuple(tables))
+    return JointLaw(shape=shape, tree=tree, tables=tuple(tables))

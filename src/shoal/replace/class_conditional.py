@@ -15,7 +15,7 @@ from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.replace.base import Replacement
 from shoal.replace.multivariate_t import HasTails
 from shoal.replace.normal import Normal
-from shoal.table.group_models import ClassModel
+from shoal.table.group_models import LatentClasses
 from shoal.table.prelude import Dealing, Generator, Partition, Progress, Records, StepResult, Variable
 from shoal.vocabulary.errors import DataError, ParameterError, quoted
 from shoal.vocabulary.prelude import ByColumn, Count, Fact, Ge, Nested, OfOriginal, Share, method, nested
@@ -151,10 +151,10 @@ def _without(table: Floats, rare: Longs, policy: str, name: str) -> Floats:
     return np.asarray(table / total)
 
 
-def _models(records: Records, names: list[str], partition: Partition) -> Iterator[tuple[Longs, Ints, ClassModel]]:
+def _models(records: Records, names: list[str], partition: Partition) -> Iterator[tuple[Longs, Ints, LatentClasses]]:
     """Rows, their group numbers within the model, and the model: one a stratum (or kind of records), or one for all."""
     models = list(partition.model.values()) if isinstance(partition.model, dict) else [partition.model]
-    if not any(isinstance(model, ClassModel) for model in models):
+    if not any(isinstance(model, LatentClasses) for model in models):
         yield np.arange(len(records)), partition.labels, _own_shares(records, names, partition)
         return
     first = 0
@@ -163,7 +163,7 @@ def _models(records: Records, names: list[str], partition: Partition) -> Iterato
         rows = np.flatnonzero((partition.labels >= first) & (partition.labels < first + groups))
         labels, own = (partition.labels[rows] - first).astype(np.int32), records.take(rows)
         first += groups
-        if not isinstance(fitted, ClassModel):
+        if not isinstance(fitted, LatentClasses):
             yield rows, labels, _own_shares(own, names, Partition(labels=labels))
             continue
         if absent := [name for name in names if name not in fitted.columns and not own[name].missing.all()]:
@@ -176,12 +176,12 @@ def _models(records: Records, names: list[str], partition: Partition) -> Iterato
 
 def _groups_of(fitted: Any) -> int:
     """Number of groups of a stratum, or of records that lack the same columns; where nothing was fitted it is one."""
-    if isinstance(fitted, ClassModel):
+    if isinstance(fitted, LatentClasses):
         return fitted.groups
     return len(fitted.degrees_of_freedom) if isinstance(fitted, HasTails) else 1
 
 
-def _own_shares(records: Records, names: list[str], partition: Partition) -> ClassModel:
+def _own_shares(records: Records, names: list[str], partition: Partition) -> LatentClasses:
     """A model whose classes are the groups, with one more record that answers like the whole table.
 
     Where cells are missing, that they are is the last category.
@@ -193,7 +193,7 @@ def _own_shares(records: Records, names: list[str], partition: Partition) -> Cla
         np.add.at(counts, (np.where(missing, size, records[name].values), partition.labels), 1.0)
         counts += (counts.sum(axis=1) / len(records))[:, None]
         tables.append(counts / counts.sum(axis=0))
-    return ClassModel(
+    return LatentClasses(
         groups=partition.n_groups,
         columns=tuple(names),
         tables=tuple(tables),

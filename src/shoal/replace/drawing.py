@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.replace._residuals.expectation import Normal, known_moments, likeliest
-from shoal.replace._residuals.gaps import Gaps, Union
+from shoal.replace._residuals.expectation import MultivariateNormal, known_moments, likeliest
+from shoal.replace._residuals.gaps import GapDivision, Union
 from shoal.replace._residuals.rotation import Split, restored, split, stacks
 from shoal.replace.marginals import Margin, Marginals
-from shoal.replace.support import Limits, Support
+from shoal.replace.support import Support, SupportLimits
 from shoal.table.partition import shuffled
 from shoal.table.prelude import Bools, Floats, Generator, Longs, Partition, Progress
 
@@ -53,7 +53,13 @@ class Drawing:
         return bool(self.support.rules) or self.marginals != "raw"
 
     def values(
-        self, gaps: Gaps, expected: Mapping[int, Normal], rng: Generator, progress: Progress, *, shuffle: bool
+        self,
+        gaps: GapDivision,
+        expected: Mapping[int, MultivariateNormal],
+        rng: Generator,
+        progress: Progress,
+        *,
+        shuffle: bool,
     ) -> tuple[Floats, Floats]:
         """Shape (n, L) each; the new values, and what was drawn before these were moved into the support.
 
@@ -101,7 +107,7 @@ class Drawing:
         base: Longs,
         rows: Longs,
         columns: Longs,
-        expected: Normal,
+        expected: MultivariateNormal,
         tables: tuple[Floats, Floats, Floats],
         rng: Generator,
     ) -> Longs:
@@ -133,7 +139,7 @@ class Drawing:
         more[columns] = (other == 0).sum(axis=0) - zeros
         return more
 
-    def _filled(self, rows: Longs, columns: Longs, values: Floats, expected: Normal) -> Floats:
+    def _filled(self, rows: Longs, columns: Longs, values: Floats, expected: MultivariateNormal) -> Floats:
         """Shape (r, J); values of some columns, filled in."""
         whole = np.full((len(rows), self.x.shape[1]), np.nan)
         whole[:, columns] = values
@@ -151,7 +157,9 @@ class Drawing:
         return inside
 
 
-def distributions(x: Floats, y: Floats, groups: Partition, incomplete: Bools, joined: Bools) -> dict[int, Normal]:
+def distributions(
+    x: Floats, y: Floats, groups: Partition, incomplete: Bools, joined: Bools
+) -> dict[int, MultivariateNormal]:
     """The likeliest normal distribution of X (n, L) and Y (n, M) in each group with `incomplete` records.
 
     Where no record is `joined` to others any distribution has the moments kept, and the columns count as independent.
@@ -176,7 +184,7 @@ def _dealt(base: Bools, other: Bools, present: Bools, rng: Generator) -> Longs:
     return np.array(fallen, dtype=np.int64)
 
 
-def settle(values: Floats, x: Floats, y: Floats, support: Support, limits: Limits, *, restore: bool) -> Floats:
+def settle(values: Floats, x: Floats, y: Floats, support: Support, limits: SupportLimits, *, restore: bool) -> Floats:
     """Values (B, s, L) inside the support and, as far as that allows, with the moments of X.
 
     Alternates between the nearest table with the moments and the nearest one in the support; the support has the

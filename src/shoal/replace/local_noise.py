@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from shoal.replace._noise.laws import Kind, Law, check_size_of_turn
+from shoal.replace._noise.laws import Kind, NoiseLaw, check_size_of_turn
 from shoal.replace.base import Replacement
 from shoal.replace.synthesis import account
 from shoal.table.prelude import Generator, Partition, Progress, Records, StepResult, tracked
@@ -55,7 +55,7 @@ class LocalNoise(Replacement):
             )
         x = records.raw(columns)
         new = x.copy()
-        law = Law(kind=self.kind, variance=self.variance, exact=self.exact, where="group")
+        law = NoiseLaw(kind=self.kind, variance=self.variance, exact=self.exact, where="group")
         for rows in tracked(list(partition.members()), progress) if x.size else ():
             new[rows] = law.of_known_cells(x[rows], records.rows[rows], columns, rng)
         facts = {"groups": Count(n=partition.n_groups, unit="groups")}

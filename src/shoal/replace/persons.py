@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from shoal.replace._persons.drawing import Drawing
+from shoal.replace._persons.drawing import PersonDrawing
 from shoal.replace._persons.fitted import Modelling, fitted
 from shoal.replace._regressions.persons import RegressionModel
-from shoal.replace._trees.columns import Part
-from shoal.replace._trees.sequence import Model, Rules, features_of
+from shoal.replace._trees.columns import ColumnPart
+from shoal.replace._trees.sequence import PartModel, Rules, features_of
 from shoal.replace._trees.synthesiser import DONORS, TreeSynthesiser
 from shoal.replace.sequential_regression import SequentialRegression
 from shoal.table.links import Links, root_of
@@ -56,7 +56,7 @@ def made_up(tables: Mapping[str, Records], links: Links, method: Method, order: 
     DataError
         If rows break a rule, or too few persons have any.
     """
-    drawing = Drawing(fitted(tables, links, order, _modelling(method, rng)), order, links.keys, rng)
+    drawing = PersonDrawing(fitted(tables, links, order, _modelling(method, rng)), order, links.keys, rng)
     drawing.persons(links.sizes[root_of(links.keys)])
     return MadeUp(
         variables={name: drawing.variables(name) for name in links.keys},
@@ -72,11 +72,13 @@ def _modelling(method: Method, rng: Generator) -> Modelling:
     return Modelling(fit=partial(_trees, rules, rng), fewest=method.growing.min_leaf)
 
 
-def _trees(rules: Rules, rng: Generator, part: Part, before: list[Part], at: Longs, persons: Longs) -> Model:
-    return Model.of(part, before, features_of(before, at), at, rules, rng, persons)
+def _trees(
+    rules: Rules, rng: Generator, part: ColumnPart, before: list[ColumnPart], at: Longs, persons: Longs
+) -> PartModel:
+    return PartModel.of(part, before, features_of(before, at), at, rules, rng, persons)
 
 
 def _regression(
-    method: SequentialRegression, rng: Generator, part: Part, before: list[Part], at: Longs, persons: Longs
+    method: SequentialRegression, rng: Generator, part: ColumnPart, before: list[ColumnPart], at: Longs, persons: Longs
 ) -> RegressionModel:
     return RegressionModel.of(part, before, at, method, rng, persons)

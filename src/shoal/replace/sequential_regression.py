@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints
-from shoal.replace._regressions.models import Linear, Logistic
+from shoal.replace._regressions.models import LinearRegression, Logistic
 from shoal.replace._residuals.rotation import NEGLIGIBLE
 from shoal.replace.marginals import Margin, margin
 from shoal.replace.structural_zeros import Exclusions, Feature
@@ -269,7 +269,7 @@ def _largest_linear(beside: list[_Column], columns: list[_Column]) -> int:
 
 def _linear(x: Floats, y: Floats, at: Floats, draw: bool, rng: Generator) -> Floats:
     """Draws of y at the rows of `at` from the normal linear regression of y on x."""
-    model = Linear.of(x, y)
+    model = LinearRegression.of(x, y)
     return (model.drawn(rng) if draw else model).values(at, rng)
 
 

@@ -35,7 +35,7 @@ RANGES = {"range", "coarse-range", "group-range"}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Limits:
+class SupportLimits:
     """Limits that the support sets a stack of groups."""
 
     # low, high: shape (L,) or (B, 1, L); bounds
@@ -43,10 +43,10 @@ class Limits:
     high: Floats
     zeros: Longs  # Shape (B, L); number of exact zeros of each group's columns
 
-    def take(self, which: Longs) -> "Limits":
+    def take(self, which: Longs) -> "SupportLimits":
         """The limits of some of the groups."""
         low, high = (bound[which] if bound.ndim == 3 else bound for bound in (self.low, self.high))
-        return Limits(low=low, high=high, zeros=self.zeros[which])
+        return SupportLimits(low=low, high=high, zeros=self.zeros[which])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,16 +95,16 @@ class Support:
             **{name: getattr(self, name)[columns] for name in shared},
         )
 
-    def limits(self, x: Floats) -> Limits:
+    def limits(self, x: Floats) -> SupportLimits:
         """The limits of a stack of original groups (B, s, L)."""
         low, high = self.low, self.high
         if "group-range" in self.rules:
             low, high = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
         elif "coarse-range" in self.rules:
             low, high = self.coarse
-        return Limits(low=low, high=high, zeros=np.asarray((x == 0).sum(axis=1)))
+        return SupportLimits(low=low, high=high, zeros=np.asarray((x == 0).sum(axis=1)))
 
-    def project(self, x: Floats, limits: Limits, *, last: bool) -> Floats:
+    def project(self, x: Floats, limits: SupportLimits, *, last: bool) -> Floats:
         """Columns (B, s, L) moved into the support; rounded as observed only the last time."""
         ranged = bool(RANGES & set(self.rules))
         counted = "zeros" in self.rules
@@ -125,7 +125,7 @@ class Support:
             x = np.where(place < limits.zeros[:, None, :], 0.0, x)
         return x
 
-    def _written(self, x: Floats, limits: Limits | None) -> Floats:
+    def _written(self, x: Floats, limits: SupportLimits | None) -> Floats:
         bounds = (limits.low, limits.high) if limits else (np.array(-np.inf), np.array(np.inf))
         low, high = (np.broadcast_to(bound, (len(x), 1, x.shape[2])) for bound in bounds)
         written = [

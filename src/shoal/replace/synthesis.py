@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from shoal.kernels.tall import cross
-from shoal.replace._residuals.expectation import Normal
-from shoal.replace._residuals.gaps import ENOUGH, Gaps
+from shoal.replace._residuals.expectation import MultivariateNormal
+from shoal.replace._residuals.gaps import ENOUGH, GapDivision
 from shoal.replace._residuals.rotation import LAST_DIGIT, NEGLIGIBLE, least_dimensions, leverage, power_of_two, stacks
 from shoal.replace.base import Replacement
 from shoal.replace.drawing import Draw, Drawing, distributions
@@ -65,7 +65,7 @@ class Synthesiser(Replacement):
         if not len(x) or not names:
             return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
         least = 0 if self.small == "allow" else partition.k
-        divided = partial(Gaps.of, known=~np.isnan(x), least=least, kept=y.shape[1])
+        divided = partial(GapDivision.of, known=~np.isnan(x), least=least, kept=y.shape[1])
         z, least_left = records.matrix(names), needs(len(names))
         groups = large_enough(
             partition, z, lambda p: divided(p).dimensions(y), least_left, y.shape[1], self.small, name, names
@@ -210,7 +210,7 @@ def account(
     y: Floats,
     groups: Partition,
     names: Sequence[str],
-    expected: Mapping[int, Normal] | None = None,
+    expected: Mapping[int, MultivariateNormal] | None = None,
 ) -> ByLabel:
     """Errors of the moments inside the groups and overall, and numbers of what came out as it went in.
 
@@ -266,7 +266,7 @@ def third_moments(x: Floats, new: Floats, groups: Partition) -> dict[str, float]
     return {"largest change": float(change.max()), "largest that can be": float(bound.max())}
 
 
-def filled_in(x: Floats, y: Floats, groups: Partition, expected: Mapping[int, Normal]) -> Floats:
+def filled_in(x: Floats, y: Floats, groups: Partition, expected: Mapping[int, MultivariateNormal]) -> Floats:
     """Shape (n, L); X with what the distributions of groups let expect in place of missing cells."""
     if not expected:
         return x

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shoal.report.evidence import ColumnBefore, EvidenceFile, Figure, ReleasedColumn
+from shoal.report.evidence import ColumnBefore, EvidenceFile, ReleasedColumn, ReportedFigure
 from shoal.report.forms import is_share, share
 
 AS_IT_WAS = "as it was"
@@ -28,7 +28,7 @@ class Became:
     kept: float | None
 
 
-def became(content: EvidenceFile, kept_by: Figure | None) -> list[Became]:
+def became(content: EvidenceFile, kept_by: ReportedFigure | None) -> list[Became]:
     """All columns, with the figures by column of a measure that counts what is kept."""
     by_column = (kept_by["by_column"] or {}) if kept_by and counts_kept(kept_by) else {}
     shares = {name: value for name, value in by_column.items() if isinstance(value, float)}
@@ -44,7 +44,7 @@ def _became(column: ReleasedColumn, content: EvidenceFile, kept: float | None) -
     return Became(name=column["name"], words=words, kept=kept)
 
 
-def counts_kept(measure: Figure) -> bool:
+def counts_kept(measure: ReportedFigure) -> bool:
     """True if a measure's figure is a share of what is kept."""
     return is_share(measure) and measure["better"] == "higher" and measure["unchanged"] == 1
 

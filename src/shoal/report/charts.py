@@ -1,33 +1,18 @@
-"""Small charts, drawn by Vega-Lite and coloured by the page's own style.
+"""Small charts, specified in Vega-Lite and coloured by the page's own style.
 
 The original is an outlined bar and the release a filled one beside it, so that they differ in grey as well.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
-from shoal.report.evidence import Bin, Classes, ClassSizes, Distribution, Measured
+from shoal.report.drawing import COLOURS, LINE_HEIGHT, PLACEHOLDERS, svg
+from shoal.report.evidence import Bin, Classes, ClassSizes, Distribution, MeasuredFigure
 from shoal.report.forms import in_unit, share
-from shoal.report.renderer import RENDERER
+from shoal.report.scales import Chart
 
-Chart = dict[str, Any]
-"""A specification in Vega-Lite, or a part of one."""
-
-PLACEHOLDERS = {
-    "#010203": "before",
-    "#040506": "after",
-    "#070809": "ink",
-    "#0a0b0c": "faint",
-    "#0d0e0f": "soft",
-    "#101112": "pale",
-    "#131415": "good",
-    "#161718": "bad",
-}
-"""Colours that are never seen: each is replaced by a variable of the page's style, so that both schemes work."""
-COLOURS = {name: colour for colour, name in PLACEHOLDERS.items()}
 LIGHT = {
     "before": "#9a5a20",
     "after": "#1f6fb2",
@@ -43,14 +28,10 @@ UNDRAWABLE = "\ufffd"
 """Stands for a character that the renderer cannot draw."""
 LETTERS = 80
 """Most characters of a label; the picture has space for fewer."""
-UNDRAWN = '<svg width="250" height="30"><text x="4" y="20" font-size="12">This picture could not be drawn.</text></svg>'
-"""Replaces a picture that made the renderer crash."""
 WIDTH = 290
 """Width of a chart in a column's card, in pixels."""
 LINE, LINES = 22, 3
 """Characters of a line of a label, and lines; what is longer ends in three dots."""
-LINE_HEIGHT = 12
-"""Height of a line of a label, in pixels."""
 TABLES = ("original", "released")
 
 
@@ -172,7 +153,7 @@ def class_sizes_chart(classes: Classes) -> Chart:
     }
 
 
-def risks_chart(risks: Sequence[Measured]) -> Chart:
+def risks_chart(risks: Sequence[MeasuredFigure]) -> Chart:
     """Measured risks that are shares or probabilities, with the intervals of those that are estimates."""
     names = [lines_of(risk["title"]) for risk in risks]
     values = [
@@ -185,7 +166,8 @@ def risks_chart(risks: Sequence[Measured]) -> Chart:
         for place, risk in enumerate(risks)
     ]
     y = {"field": "place", "type": "ordinal", "axis": _labels(names), "scale": {"paddingInner": 0.3}}
-    x = {"field": "value", "type": "quantitative", "axis": {"title": None, "format": "%"}, "scale": {"domain": [0, 1]}}
+    x = {"field": "value", "type": "quantitative", "axis": {"title": None, "format": "%", "tickCount": 5}}
+    x["scale"] = {"domain": [0, 1]}
     number = {"type": "text", "align": "left", "dx": 6, "dy": -9, "fontSize": 11, "color": COLOURS["ink"]}
     ends = {
         "data": {"values": [row for row in values if "low" in row]},
@@ -258,44 +240,6 @@ def text_only(text: str) -> str:
 
 
 VEGA_LITE = "https://vega.github.io/schema/vega-lite/v5.json"
-
-CONFIG = {
-    "background": None,
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": COLOURS["ink"],
-        "titleColor": COLOURS["ink"],
-        "titleFontWeight": "normal",
-        "gridColor": COLOURS["faint"],
-        "domainColor": COLOURS["soft"],
-        "tickColor": COLOURS["soft"],
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "labelFont": "sans-serif",
-        "titleFont": "sans-serif",
-    },
-    "text": {"font": "sans-serif"},
-}
-
-
-def svg(spec: Chart) -> str:
-    """A Vega-Lite specification as SVG text whose colours are variables of the page."""
-    full = {"$schema": VEGA_LITE, "config": CONFIG, **spec}
-    drawn = RENDERER.svg(full) or UNDRAWN
-    return re.sub(r"<svg ", '<svg role="img" aria-hidden="true" ', re.sub(r"<\w[^>]*>", _themed, drawn), count=1)
-
-
-PAINT = re.compile(r' (fill|stroke)="(#[0-9a-f]{6})"')
-
-
-def _themed(tag: re.Match[str]) -> str:
-    """A tag with variables of the page in place of placeholder colours."""
-    painted = [(part, PLACEHOLDERS[colour]) for part, colour in PAINT.findall(tag[0]) if colour in PLACEHOLDERS]
-    if not painted:
-        return tag[0]
-    bare = PAINT.sub(lambda paint: "" if paint[2] in PLACEHOLDERS else paint[0], tag[0])
-    style = ";".join(f"{part}:var(--{name})" for part, name in painted)
-    return re.sub(r"(/?>)$", rf' style="{style}"\1', bare)
 
 
 def with_colours(spec: Any) -> Any:

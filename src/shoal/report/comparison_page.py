@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from shoal.report.evidence import Comparable, Figure, MeasureKind, Requirement
+from shoal.report.evidence import Comparable, MeasureKind, ReportedFigure, Requirement
 from shoal.report.forms import WHOLE, Bound, Limits, UnitAndLimits, number_of
 from shoal.report.frontier_marks import UNPROTECTED, axis_of
 from shoal.report.page import Filled, Map, map_of, render
@@ -28,7 +28,7 @@ LACKING: dict[Group, str] = {"requirement": "not required", "reached": "not know
 """Meaning of an empty cell, by group; it is no evidence of safety."""
 
 
-class Row(UnitAndLimits):
+class ComparisonRow(UnitAndLimits):
     """A requirement, level, measure or count, with one cell a release.
 
     `group` is a key of `GROUPS`; `better` is None where neither direction is better. A cell is a figure or a bound on
@@ -43,7 +43,7 @@ class Row(UnitAndLimits):
     best: list[int]
 
 
-def comparison(evidence: Mapping[str, Comparable]) -> list[Row]:
+def comparison(evidence: Mapping[str, Comparable]) -> list[ComparisonRow]:
     """One row a requirement, level, measure or count, one cell a release, in the order of `GROUPS`.
 
     Parameters
@@ -51,7 +51,7 @@ def comparison(evidence: Mapping[str, Comparable]) -> list[Row]:
     evidence
         Content of evidence.json by the name of the release.
     """
-    rows: dict[tuple[Group, str], Row] = {}
+    rows: dict[tuple[Group, str], ComparisonRow] = {}
     for position, content in enumerate(evidence.values()):
         for figure in _numbered(_figures(content)):
             row = rows.setdefault((figure.group, figure.title), _row(figure, len(evidence)))
@@ -68,7 +68,7 @@ def comparison(evidence: Mapping[str, Comparable]) -> list[Row]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseFigure:
-    """A figure of one release, as `Row` describes it."""
+    """A figure of one release, as `ComparisonRow` describes it."""
 
     group: Group
     title: str
@@ -78,7 +78,7 @@ class ReleaseFigure:
     limits: Limits = (None, None)
 
 
-def _row(figure: ReleaseFigure, n: int) -> Row:
+def _row(figure: ReleaseFigure, n: int) -> ComparisonRow:
     return {
         "group": figure.group,
         "title": figure.title,
@@ -129,7 +129,7 @@ def _figures(content: Comparable) -> Iterator[ReleaseFigure]:
                 yield replace(figure, title=f"{name}: {figure.title}")
 
 
-def _score(measures: Sequence[Figure]) -> float | None:
+def _score(measures: Sequence[ReportedFigure]) -> float | None:
     """The score in per cent; None unless every measure that has a weight in it has one figure."""
     parts = [figure for figure in measures if figure["score_weight"]]
     shares = [
@@ -183,7 +183,7 @@ def comparison_map(contents: Sequence[Comparable]) -> Map | None:
     return map_of(marks, axis_of(risk[0]), axis_of(loss[0]), release="a release, by its number")
 
 
-def _common(contents: Sequence[Comparable], kind: MeasureKind) -> list[Figure]:
+def _common(contents: Sequence[Comparable], kind: MeasureKind) -> list[ReportedFigure]:
     """The best known measure of a kind with an exact figure in every release: its figure in each."""
     measures = [
         {f["title"]: f for f in content["measures"] if f["kind"] == kind and isinstance(f["value"], (int, float))}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shoal.report.became import became, with_one_value
-from shoal.report.evidence import EvidenceFile, Figure, MeasureKind, Requirement
+from shoal.report.evidence import EvidenceFile, MeasureKind, ReportedFigure, Requirement
 from shoal.report.forms import in_unit, is_share, number_of, share
 from shoal.report.headlines import (
     Headline,
@@ -45,7 +45,7 @@ NOT_ATTACKED = "no attack on made-up records was measured (such as singling-out,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class DecisionPoint:
     """Sentences that answer one question of whoever decides."""
 
     label: str
@@ -66,7 +66,7 @@ class Decision:
 
     status: Status
     heading: str
-    points: tuple[Point, ...]
+    points: tuple[DecisionPoint, ...]
     headlines: tuple[Headline, ...]
 
     @property
@@ -86,7 +86,7 @@ def decision(content: EvidenceFile) -> Decision:
     return Decision(
         status=status,
         heading=heading,
-        points=tuple(Point(label=label, sentences=tuple(lines)) for label, lines in points if lines),
+        points=tuple(DecisionPoint(label=label, sentences=tuple(lines)) for label, lines in points if lines),
         headlines=headlines(content),
     )
 
@@ -224,7 +224,7 @@ def _not_judged(content: EvidenceFile) -> Iterator[Gap]:
         )
 
 
-def _hidden(content: EvidenceFile) -> list[Figure]:
+def _hidden(content: EvidenceFile) -> list[ReportedFigure]:
     """The measured risks without a limit whose figures are not shown here."""
     risks = (m for m in content["measures"] if m["kind"] == "risk" and m["value"] is None and not m["reason"])
     return [measure for measure in risks if not limits_of(content, measure)]
@@ -259,7 +259,7 @@ def _not_attacked(content: EvidenceFile) -> list[Gap]:
     return [Gap(short="no attack was measured", sentence=f"{_upper(NOT_ATTACKED)}.")]
 
 
-def _worst(measure: Figure) -> float:
+def _worst(measure: ReportedFigure) -> float:
     """The upper end of a risk's interval, or the figure or bound itself."""
     number = number_of(measure["value"]) or 0.0
     return max(number, float(measure["interval"]["high"])) if measure["interval"] else number

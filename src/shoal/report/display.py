@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.report.charts import LIGHT, VEGA_LITE, Chart, svg, with_colours
+from shoal.report.charts import LIGHT, VEGA_LITE, with_colours
+from shoal.report.drawing import svg
 from shoal.report.page import render
+from shoal.report.scales import Chart
 
 
 def displayed(*templates: str, **content: Any) -> str:

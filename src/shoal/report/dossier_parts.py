@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shoal.report.decision import decision
-from shoal.report.evidence import EvidenceFile, Figure, Question, Step
+from shoal.report.evidence import EvidenceFile, Question, ReportedFigure, ReportedStep
 from shoal.report.forms import READINGS, figure, in_unit, share
 from shoal.report.unchanged import left_unchanged, unchanged_sentence
 
@@ -147,7 +147,7 @@ def _what_was_done(content: EvidenceFile) -> DossierQuestion:
     return DossierQuestion(title="What was done to the data", statements=tuple(statements))
 
 
-def _settings(step: Step) -> dict[str, str]:
+def _settings(step: ReportedStep) -> dict[str, str]:
     """The parameters and facts of a step; a method's name before its settings is left out."""
     names = [f"{name}: " for name in step["step"].split(" + ")]
     stated = {key: figure(value) for key, value in step["parameters"].items()} | step["facts"]
@@ -217,7 +217,7 @@ def _figures(content: EvidenceFile, *questions: Question | None) -> Iterator[Sta
             yield _of_measure(place, measure)
 
 
-def _of_measure(place: int, measure: Figure) -> Statement:
+def _of_measure(place: int, measure: ReportedFigure) -> Statement:
     interval = measure["interval"]
     sure = (
         ""

@@ -52,7 +52,7 @@ class Estimate(TypedDict):
     confidence: float
 
 
-class Measured(TypedDict):
+class MeasuredFigure(TypedDict):
     """A figure of risk or loss: exact, in a band, or null if it was not computed or is private."""
 
     measure: str
@@ -81,7 +81,7 @@ class Declared(TypedDict):
     score_weight: float
 
 
-class Figure(Declared, Measured):
+class ReportedFigure(Declared, MeasuredFigure):
     """A figure in a report.
 
     `original` is a risk's figure on the original table as if it were released; private, and null if it was not taken.
@@ -177,7 +177,7 @@ class Reached(TypedDict):
     better: Better
 
 
-class Step(TypedDict):
+class ReportedStep(TypedDict):
     """The parameters of a step, as the plan has them, and its facts, in the words of the page."""
 
     step: str
@@ -278,7 +278,7 @@ Judged = TypedDict(
         "version": Literal[2],
         "of records": NotRequired[list[OfRecords]],
         "requirements": list[Requirement],
-        "measures": list[Measured],
+        "measures": list[MeasuredFigure],
     },
 )
 """Results of the judges, as in record.json."""
@@ -289,7 +289,7 @@ Comparable = TypedDict(
     {
         "records": int,
         "requirements": list[Requirement],
-        "measures": list[Figure],
+        "measures": list[ReportedFigure],
         "reached": list[Reached],
         "columns": list[ReleasedColumn],
         "by table": NotRequired["dict[str, Comparable]"],
@@ -300,7 +300,7 @@ Comparable = TypedDict(
 
 TableOfSeveral = TypedDict(
     "TableOfSeveral",
-    {"name": str, "persons": int | None, "records": int, "left as they came": list[str], "kept": Figure | None},
+    {"name": str, "persons": int | None, "records": int, "left as they came": list[str], "kept": ReportedFigure | None},
 )
 """One of several linked tables: its persons (null where no key tells them), and the information kept of it."""
 
@@ -319,7 +319,7 @@ EvidenceFile = TypedDict(
         "promises": int,
         "of records": list[OfRecords],
         "requirements": list[Requirement],
-        "measures": list[Figure],
+        "measures": list[ReportedFigure],
         "classes": list[Classes],
         "classes before": ClassesBefore | None,
         "reached": list[Reached],
@@ -328,7 +328,7 @@ EvidenceFile = TypedDict(
         "singled out": list[SingledOutBy],
         "made anew": list[str],
         "not released": list[str],
-        "steps": list[Step],
+        "steps": list[ReportedStep],
         "plan": str,
         "versions": dict[str, str],
         "sha256": dict[str, str],

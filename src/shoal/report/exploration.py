@@ -11,7 +11,7 @@ KINDS: tuple[Literal["risk"], Literal["utility"]] = ("risk", "utility")
 """The two axes."""
 
 
-class Candidate(TypedDict):
+class TriedPlan(TypedDict):
     """A plan that was tried; null for a figure that could not be computed."""
 
     name: str
@@ -57,10 +57,10 @@ class Explored(TypedDict):
 class Exploration(Explored):
     """The grounds for choosing a plan: risk and loss of all candidates."""
 
-    points: list[Candidate]
+    points: list[TriedPlan]
 
 
-class Tried(Candidate):
+class Tried(TriedPlan):
     """A candidate in frontier.json: all its figures, and why one is missing or a requirement fails."""
 
     method: str

@@ -1,6 +1,6 @@
 """The candidates of an exploration: their numbers, their standing, and their marks on the map."""
 
-from shoal.report.exploration import Candidate, Exploration, Explored, FrontierFile, Tried
+from shoal.report.exploration import Exploration, Explored, FrontierFile, Tried, TriedPlan
 from shoal.report.forms import UnitAndLimits, is_share
 from shoal.report.risk_map import Axis, Mark, MarkKind, marks_of
 from shoal.vocabulary.facts import Better
@@ -21,12 +21,12 @@ class Titled(UnitAndLimits):
     better: Better
 
 
-def along_frontier(frontier: Exploration | FrontierFile) -> list[Candidate]:
+def along_frontier(frontier: Exploration | FrontierFile) -> list[TriedPlan]:
     """The candidates on the frontier in the order of their numbers: as risk rises."""
     return sorted((p for p in frontier["points"] if p["name"] in frontier["pareto"]), key=lambda p: p["risk"] or 0.0)
 
 
-def in_order(frontier: Exploration | FrontierFile) -> list[Candidate]:
+def in_order(frontier: Exploration | FrontierFile) -> list[TriedPlan]:
     """All candidates in the order of their numbers; those on the frontier come first."""
     return along_frontier(frontier) + [p for p in frontier["points"] if p["name"] not in frontier["pareto"]]
 
@@ -38,7 +38,7 @@ def numbered(frontier: FrontierFile) -> dict[int, RankedCandidate]:
     return {number: {**point, "standing": _standing(point, frontier)} for number, point in enumerate(named, 1)}
 
 
-def _kind(point: Candidate, frontier: Explored) -> MarkKind:
+def _kind(point: TriedPlan, frontier: Explored) -> MarkKind:
     if point["name"] == frontier["recommended"]:
         return "release"
     if point["name"] in frontier["pareto"]:

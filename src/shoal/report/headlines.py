@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from shoal.report.became import counts_kept
-from shoal.report.evidence import EvidenceFile, Figure, Measured, MeasureKind, Requirement
+from shoal.report.evidence import EvidenceFile, MeasuredFigure, MeasureKind, ReportedFigure, Requirement
 from shoal.report.forms import figure, in_unit, number_of, share
 
-M = TypeVar("M", bound=Measured)
+M = TypeVar("M", bound=MeasuredFigure)
 
 NOT_JUDGED = "what is refused is not measured"
 
@@ -40,13 +40,13 @@ def limits_on(content: EvidenceFile, kind: MeasureKind) -> list[Requirement]:
     return [verdict for verdict in content["requirements"] if verdict["limited"] and verdict["model"] in names]
 
 
-def limited_by(content: EvidenceFile, verdict: Requirement) -> list[Figure]:
+def limited_by(content: EvidenceFile, verdict: Requirement) -> list[ReportedFigure]:
     """The measures that a requirement limits: those of its name with its parameters, else all of its name."""
     named = [measure for measure in content["measures"] if measure["measure"] == verdict["model"]]
     return [measure for measure in named if measure["title"] == verdict["limited"]] or named
 
 
-def limits_of(content: EvidenceFile, measure: Figure) -> list[Requirement]:
+def limits_of(content: EvidenceFile, measure: ReportedFigure) -> list[Requirement]:
     """The requirements that limit a measure."""
     return [verdict for verdict in content["requirements"] if measure in limited_by(content, verdict)]
 
@@ -56,12 +56,12 @@ def measured(measures: Sequence[M], kind: MeasureKind) -> list[M]:
     return [measure for measure in measures if measure["kind"] == kind and measure["value"] is not None]
 
 
-def main_measure(content: EvidenceFile, kind: MeasureKind) -> Figure | None:
+def main_measure(content: EvidenceFile, kind: MeasureKind) -> ReportedFigure | None:
     """The measure of a kind shown in the head; None if none has a figure."""
     return next(iter(by_rank(content, kind)), None)
 
 
-def by_rank(content: EvidenceFile, kind: MeasureKind) -> list[Figure]:
+def by_rank(content: EvidenceFile, kind: MeasureKind) -> list[ReportedFigure]:
     """The measures of a kind: those that the plan limits, then those that readers know best, then all others.
 
     Of the risks that readers know, the highest comes first.
@@ -131,7 +131,7 @@ def _of_verdict(label: str, asked: Sequence[Requirement], why: str) -> Headline:
     return Headline(label=label, value=value, note=strictest["requirement"], limit=limit, kept=strictest["holds"])
 
 
-def _limit_of(content: EvidenceFile, measure: Figure) -> tuple[str, bool | None]:
+def _limit_of(content: EvidenceFile, measure: ReportedFigure) -> tuple[str, bool | None]:
     stated = limits_of(content, measure)
     if not stated:
         return "", None
@@ -223,7 +223,7 @@ def _main_loss(content: EvidenceFile) -> Headline:
     )
 
 
-def _words(measure: Figure) -> str:
+def _words(measure: ReportedFigure) -> str:
     """The note on a figure in the head; for a bound, its title and unit."""
     if isinstance(value := measure["value"], dict):
         return f"{measure['title']}, {value['unit']}" if "unit" in value else measure["title"]

@@ -10,14 +10,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from shoal.report.became import became, counts_kept
-from shoal.report.charts import Chart, class_sizes_chart, drawn, size_range, svg
+from shoal.report.charts import class_sizes_chart, drawn, size_range
 from shoal.report.decision import decision
-from shoal.report.evidence import Bin, Copy, Distribution, EvidenceFile, Figure, Measured, Requirement
-from shoal.report.exploration import Candidate
+from shoal.report.drawing import svg
+from shoal.report.evidence import Bin, Copy, Distribution, EvidenceFile, MeasuredFigure, ReportedFigure, Requirement
+from shoal.report.exploration import TriedPlan
 from shoal.report.forms import READINGS, UnitAndLimits, figure, in_unit, in_words, is_bound, is_share, share
 from shoal.report.frontier_marks import UNPROTECTED, along_frontier, axes, axis_of, marks
 from shoal.report.headlines import by_rank, main_measure, measured
 from shoal.report.risk_map import SHAPES, Axis, Mark, MarkKind, marks_of, risk_map
+from shoal.report.scales import Chart
 from shoal.vocabulary.glossary import TERMS
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ def parts(content: EvidenceFile) -> Filled:
     }
 
 
-def evidence_shown(requirements: Sequence[Requirement], measures: Sequence[Measured]) -> str:
+def evidence_shown(requirements: Sequence[Requirement], measures: Sequence[MeasuredFigure]) -> str:
     """Requirements, risks and losses that belong to no release, for a notebook."""
     return render(
         "display.html",
@@ -133,7 +135,7 @@ class Map:
     marks: Sequence[Mark]
     release: str  # the word of the legend for squares
     because: str  # the reason for the recommended plan
-    along: Sequence[Candidate]  # the plans on the frontier
+    along: Sequence[TriedPlan]  # the plans on the frontier
 
 
 def map_of(
@@ -142,7 +144,7 @@ def map_of(
     loss: Axis,
     release: str = "this release",
     because: str = "",
-    along: Sequence[Candidate] = (),
+    along: Sequence[TriedPlan] = (),
 ) -> Map | None:
     """The map of some marks; None if there are none."""
     if not shown:
@@ -209,7 +211,7 @@ class ColumnFigures:
     rows: Mapping[str, Mapping[str, Any]]
 
 
-def _by_column(measure: Figure) -> Iterator[ColumnFigures]:
+def _by_column(measure: ReportedFigure) -> Iterator[ColumnFigures]:
     """The figures of a measure by column, if it has any."""
     split = {
         column: value if isinstance(value, Mapping) and not is_bound(value) else {"": value}

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from shoal.report.charts import COLOURS, LETTERS, Chart, text_only
+from shoal.report.charts import LETTERS, text_only
+from shoal.report.drawing import COLOURS
 from shoal.report.forms import Bound, number_of
+from shoal.report.scales import Chart
 from shoal.vocabulary.facts import Better
 
 MarkKind = Literal["release", "unprotected", "frontier", "beaten", "refused"]

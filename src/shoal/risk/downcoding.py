@@ -9,14 +9,14 @@ import numpy as np
 
 from shoal.judges.compositions import (
     MOST_SIZE,
-    Guess,
+    LikeliestComposition,
     chance_of_few,
     guess_at_random,
     guess_of_few,
     guess_of_named,
     guess_of_several,
 )
-from shoal.judges.label_parts import Parts, one_level, parts_of
+from shoal.judges.label_parts import LabelParts, one_level, parts_of
 from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, TablePair
 from shoal.risk.base import RiskMeasure
 from shoal.table.records import Classes
@@ -24,14 +24,14 @@ from shoal.vocabulary.prelude import Columns, Gt, Le, NoFigure, OfPlan, OfReleas
 
 Recoding = Literal["local", "full-domain"]
 
-Guesser = Callable[[Parts, Floats, int], Guess | None]
+Guesser = Callable[[LabelParts, Floats, int], LikeliestComposition | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Column:
+class CoarserColumn:
     """A released column beside what its cells were."""
 
-    parts: list[Parts | None]  # For each released category what it divides into
+    parts: list[LabelParts | None]  # For each released category what it divides into
     # For each released category, shape (m,), how common each part is among the original records that have one
     shares: list[Floats]
     label: Longs  # Shape (C,); released category of each class
@@ -115,10 +115,10 @@ class Downcoding(RiskMeasure):
         recoding: Recoding = self.recoding or ("full-domain" if whole else "local")
         return recoding, levels if recoding == "full-domain" else {}
 
-    def _attacked(self, column: Column, classes: Classes, guesser: Guesser) -> tuple[Bools, Bools]:
+    def _attacked(self, column: CoarserColumn, classes: Classes, guesser: Guesser) -> tuple[Bools, Bools]:
         """Shape (C,) each; classes of which the attacker is sure, and of these the ones named rightly."""
         sure, right = np.zeros(len(classes.sizes), dtype=bool), np.zeros(len(classes.sizes), dtype=bool)
-        made: dict[tuple[int, int], Guess | None] = {}
+        made: dict[tuple[int, int], LikeliestComposition | None] = {}
         order = np.split(np.argsort(classes.ids, kind="stable"), np.cumsum(classes.sizes)[:-1])
         for c, (label, size) in enumerate(zip(column.label.tolist(), classes.sizes.tolist())):
             parts = column.parts[label]
@@ -135,7 +135,7 @@ class Downcoding(RiskMeasure):
         return sure, right
 
 
-def _column(pair: TablePair, name: str, classes: Classes, level: int | None) -> Column:
+def _column(pair: TablePair, name: str, classes: Classes, level: int | None) -> CoarserColumn:
     before, after = pair.before[name], pair.released[name]
     if (tree := before.hierarchy) is None:
         raise NoFigure(f"Column '{name}' has no hierarchy.")
@@ -151,28 +151,28 @@ def _column(pair: TablePair, name: str, classes: Classes, level: int | None) -> 
         shares.append(counts / max(counts.sum(), 1.0))
     label = np.empty(len(classes.sizes), dtype=np.int64)
     label[classes.ids] = after.values
-    return Column(
+    return CoarserColumn(
         parts=[*parts, None], shares=[*shares, np.zeros(0)], label=label, truth=rows[before.values[pair.pairing]]
     )
 
 
-def _at_random(parts: Parts, shares: Floats, size: int) -> Guess | None:
+def _at_random(parts: LabelParts, shares: Floats, size: int) -> LikeliestComposition | None:
     return guess_at_random(shares, size)
 
 
-def _of_local(parts: Parts, shares: Floats, size: int) -> Guess | None:
+def _of_local(parts: LabelParts, shares: Floats, size: int) -> LikeliestComposition | None:
     return guess_of_named(shares, size, parts.named) if parts.named.any() else guess_of_several(shares, size)
 
 
 def _of_one_level(
-    few: dict[tuple[bytes, int], float], none: float, k: int, parts: Parts, shares: Floats, size: int
-) -> Guess | None:
+    few: dict[tuple[bytes, int], float], none: float, k: int, parts: LabelParts, shares: Floats, size: int
+) -> LikeliestComposition | None:
     chance = few[shares.tobytes(), size]
     others = 1.0 - none / (1.0 - chance) if chance < 1 else 1.0
     return guess_of_few(shares, size, k, chance, others)
 
 
-def _guessers(column: Column, classes: Classes, k: int, recoding: Recoding) -> Guesser:
+def _guessers(column: CoarserColumn, classes: Classes, k: int, recoding: Recoding) -> Guesser:
     """The attacker's guess of a class; with one level for all it depends on all other classes."""
     if recoding == "local":
         return _of_local

@@ -86,9 +86,9 @@ class PopulationUniques(ClassRisk):
         classes = records / counts  # where missing cells match more than each other: as if there were classes
         here = float(records[counts == 1].sum() / n)
         certain = size == n or (bound is not None and here <= bound)
-        fitted: dict[str, Estimate | None] = {}
+        fitted: dict[str, UniquesEstimate | None] = {}
         for name, model in MODELS.items():
-            estimate = Estimate(share=here, error=0.0) if certain else model(counts, classes, size)
+            estimate = UniquesEstimate(share=here, error=0.0) if certain else model(counts, classes, size)
             fitted[name] = estimate
             if bound is not None and estimate is not None and min(estimate.ends(n)[1], here) > bound:
                 break
@@ -116,7 +116,7 @@ class PopulationUniques(ClassRisk):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class UniquesEstimate:
     """An estimated share of uniques."""
 
     share: float  # In [0, 1]
@@ -131,7 +131,7 @@ class Estimate:
         return float(self.share * exp(-reach)), min(1.0, float(self.share * exp(min(reach, 50.0))))
 
 
-def poisson_gamma(counts: np.ndarray, times: np.ndarray, population: float) -> Estimate | None:
+def poisson_gamma(counts: np.ndarray, times: np.ndarray, population: float) -> UniquesEstimate | None:
     """Estimated share of uniques in a population larger than the sample; None where the likelihood has no maximum.
 
     `counts`, `times`: shape (m,); sizes of classes, and how many classes have each.
@@ -150,7 +150,7 @@ def poisson_gamma(counts: np.ndarray, times: np.ndarray, population: float) -> E
     return _fitted(loss, share, [(a, b) for a in (-3.0, 0.0) for b in (-1.0, 1.0, 3.0)])
 
 
-def slide_negative_binomial(counts: np.ndarray, times: np.ndarray, population: float) -> Estimate | None:
+def slide_negative_binomial(counts: np.ndarray, times: np.ndarray, population: float) -> UniquesEstimate | None:
     """As `poisson_gamma`. A class of F people shows f of them: one of its first, the others thinned likewise."""
     fraction = (counts * times).sum() / population
 
@@ -169,7 +169,7 @@ def slide_negative_binomial(counts: np.ndarray, times: np.ndarray, population: f
     return _fitted(loss, share, [(a, b) for a in (-3.0, 0.0) for b in (0.0, start, start + 2)])
 
 
-def pitman(counts: np.ndarray, times: np.ndarray, population: float) -> Estimate | None:
+def pitman(counts: np.ndarray, times: np.ndarray, population: float) -> UniquesEstimate | None:
     """As `poisson_gamma`."""
     n, classes = round(float((counts * times).sum())), round(float(times.sum()))
     order = np.arange(1, classes)
@@ -209,7 +209,7 @@ BOX = ((-12.0, 12.0), (-12.0, 30.0))
 CLOSE = {"xatol": 1e-10, "fatol": 1e-10, "maxfev": 2000}
 """When a search ends. It compares losses and takes no library's linear algebra, so it ends at one place everywhere."""
 
-MODELS: dict[str, Callable[[np.ndarray, np.ndarray, float], Estimate | None]] = {
+MODELS: dict[str, Callable[[np.ndarray, np.ndarray, float], UniquesEstimate | None]] = {
     "Poisson-gamma": poisson_gamma,
     "Pitman": pitman,
     "slide negative binomial": slide_negative_binomial,
@@ -232,10 +232,10 @@ def _negative_binomial(counts: np.ndarray, shape: float, odds: float) -> Floats:
 
 def _fitted(
     loss: Callable[[Floats], float], share: Callable[[Floats], float], starts: list[tuple[float, float]]
-) -> Estimate | None:
+) -> UniquesEstimate | None:
     """The share at the likelihood's maximum with its error; None where there is no maximum."""
     best = _minimum(loss, starts)
-    return None if best is None else Estimate(share=share(best), error=_error(loss, share, best))
+    return None if best is None else UniquesEstimate(share=share(best), error=_error(loss, share, best))
 
 
 def _error(loss: Callable[[Floats], float], share: Callable[[Floats], float], best: Floats) -> float:

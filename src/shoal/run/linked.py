@@ -34,7 +34,7 @@ from shoal.run.made_up import made_up_tables
 from shoal.run.new_keys import NewKeys
 from shoal.run.over_measures import bounded_over_tables, measured_over_tables
 from shoal.run.over_rows import STAGE, admitted, as_known, checked, obeying
-from shoal.run.over_tables import OverTables, judged_over_tables
+from shoal.run.over_tables import VerdictOverTables, judged_over_tables
 from shoal.run.privacy_spent import private_steps
 from shoal.table.files.table import Table
 from shoal.table.laws import Laws
@@ -85,7 +85,7 @@ class LinkedOutcome:
         return self.original_links.taken({name: done.released.rows for name, done in self.tables.items()})
 
     @cached_property
-    def over_tables(self) -> list[OverTables]:
+    def over_tables(self) -> list[VerdictOverTables]:
         """Verdicts on the requirements over persons."""
         return judged_over_tables(self.plan.requirements, self.stages)
 

@@ -21,7 +21,7 @@ COPIES = 1 << 22
 
 
 @dataclass(frozen=True, kw_only=True)
-class Together:
+class CopiesTogether:
     """Verdicts and figures on all copies together; none where there is one."""
 
     verdicts: tuple[Verdict, ...] = ()
@@ -49,16 +49,16 @@ def _of_two_types(copies: Sequence[LinkedOutcome]) -> dict[str, set[str]]:
     return differing
 
 
-def judged_together(copies: Sequence[LinkedOutcome]) -> Together:
+def judged_together(copies: Sequence[LinkedOutcome]) -> CopiesTogether:
     """Exact matches of persons, and the bounds on them, over all copies."""
     first = copies[0]
     if len(copies) == 1:
-        return Together()
+        return CopiesTogether()
     written = [copy.stages[0][0] for copy in copies]
     stages = [stage for copy in copies for stage in _filled(copy)]
     of_persons = [measure for measure in first.plan.taken if measure.over_tables == "profiles"]
     bounds = [gate for gate in first.plan.bounds if gate.measure.over_tables == "profiles"]
-    return Together(
+    return CopiesTogether(
         verdicts=tuple(gate.verdict_of(in_any_copy(gate.measure, stages, first.before)) for gate in bounds),
         findings=tuple(in_any_copy(measure, written, first.before) for measure in of_persons),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from shoal.constraints.of_rows import Rows
+from shoal.constraints.of_rows import DependentRows
 from shoal.constraints.over_rows import RulesOverRows
 from shoal.judges.evidence import Verdict
 from shoal.plan.sections import EditRules
@@ -23,7 +23,7 @@ def admitted(edit_rules: EditRules, originals: Mapping[str, Records], links: Lin
     InputError
         If a rule does not fit the tables, or they break one and the plan says to refuse that.
     """
-    rows = Rows(tables=originals, links=links)
+    rows = DependentRows(tables=originals, links=links)
     rules = RulesOverRows.parse(edit_rules.rules, rows)
     facts = rules.admit(rows, edit_rules.broken_rules) if rules.rules else {}
     return rules, facts if edit_rules.broken_rules == "report" else {}
@@ -42,7 +42,7 @@ def obeying(rules: RulesOverRows, courses: Mapping[str, Course], links: Links, s
     if not rules.rules:
         return dict(courses)
     records = {name: course.records for name, course in courses.items()}
-    rows = Rows(tables=records, links=links.taken({name: some.rows for name, some in records.items()}))
+    rows = DependentRows(tables=records, links=links.taken({name: some.rows for name, some in records.items()}))
     after, facts = rules.repaired(rows)
     columns = rules.columns_moved(rows)
     kept = {}
@@ -55,7 +55,7 @@ def obeying(rules: RulesOverRows, courses: Mapping[str, Course], links: Links, s
 
 def checked(rules: RulesOverRows, released: Mapping[str, Records], links: Links) -> list[Verdict]:
     """One verdict for each rule on released tables. `links`: of the released rows."""
-    return rules.check(Rows(tables=released, links=links)) if rules.rules else []
+    return rules.check(DependentRows(tables=released, links=links)) if rules.rules else []
 
 
 def as_known(
@@ -69,7 +69,7 @@ def as_known(
     if filled is not None:
         yield filled
     for tables in (written, *(() if filled is None else (filled,))) if rules.rules else ():
-        rows = Rows(tables=tables, links=links)
+        rows = DependentRows(tables=tables, links=links)
         if not all(records.complete_in(records.names()) for records in tables.values()):
             after = rules.deduced(rows)
             if after is not rows:

@@ -28,7 +28,7 @@ FILLED = "With cells filled in that the tables give away together: "
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class OverTables:
+class VerdictOverTables:
     """A verdict over linked tables, and the persons on whom it fails.
 
     Parameters
@@ -43,7 +43,7 @@ class OverTables:
 
 def judged_over_tables(
     models: Sequence[UnitModel], stages: Sequence[tuple[Joined, Mapping[str, Laws]]]
-) -> list[OverTables]:
+) -> list[VerdictOverTables]:
     """Verdicts on requirements over persons.
 
     Parameters
@@ -55,7 +55,7 @@ def judged_over_tables(
     return [_over(model, filled) for model in models]
 
 
-def _over(model: UnitModel, stages: Sequence[Joined]) -> OverTables:
+def _over(model: UnitModel, stages: Sequence[Joined]) -> VerdictOverTables:
     """The verdict on the tables as written, unless it fails once cells are filled in."""
     written, *filled = (_at(model, joined) for joined in stages)
     if not written.verdict.holds:
@@ -66,17 +66,17 @@ def _over(model: UnitModel, stages: Sequence[Joined]) -> OverTables:
     return written
 
 
-def _at(model: UnitModel, joined: Joined) -> OverTables:
+def _at(model: UnitModel, joined: Joined) -> VerdictOverTables:
     """The verdict on joins as they stand: that on the table on which it is worst."""
     knowing = model.knowing or "all records"
     named = f"{model.method_name}{model.of_units(knowing)} in {quoted(joined.links.keys)}"
     try:
         tables = list(_tables(model, joined))
     except NoFigure as reason:
-        return OverTables(verdict=unproved(named, model.limit, str(reason)), failing=_nobody(joined))
+        return VerdictOverTables(verdict=unproved(named, model.limit, str(reason)), failing=_nobody(joined))
     if not tables:
         why = "No released table has a column that is confidential."
-        return OverTables(verdict=unproved(named, model.limit, why), failing=_nobody(joined))
+        return VerdictOverTables(verdict=unproved(named, model.limit, why), failing=_nobody(joined))
     on_one = replace(model, knowing=knowing, order=None)
     verdicts = [(on_one.named(on_one.judge(_pair(records))), persons) for records, persons in tables]
     failing = np.zeros(joined.people, dtype=bool)
@@ -93,7 +93,7 @@ def _at(model: UnitModel, joined: Joined) -> OverTables:
         failing=None,
         influence=0,
     )
-    return OverTables(verdict=verdict, failing=failing)
+    return VerdictOverTables(verdict=verdict, failing=failing)
 
 
 def _goodness(model: UnitModel, verdict: Verdict) -> tuple[bool, float]:

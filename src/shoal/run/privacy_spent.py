@@ -199,7 +199,7 @@ def bought(plan: Plan, accounts: Iterable[StepAccount]) -> PrivacyBought:
     """What the private steps of a plan that was carried out bound of all that is released."""
     private = private_steps(plan)
     of_steps = tuple(loss for account in accounts if account.place is not None for loss in losses(account.facts))
-    whole = bool(private) and all(step.method.whole_records for step in private)
+    whole = bool(private) and all(_hides_whether(step) for step in private)
     return PrivacyBought(
         losses=of_steps,
         whole=whole,
@@ -224,7 +224,7 @@ def _beyond(plan: Plan, private: Sequence[Step]) -> Iterator[str]:
         reads = step.trace(plan.schema).reads
         if hidden := sorted((set(plan.schema.columns) if reads is None else set(reads)) - noisy):
             yield f"{step.name} may look at '{hidden[0]}', on which no private step works. Take the step out."
-    for step in (each for each in private if not each.method.whole_records):
+    for step in (each for each in private if not _hides_whether(each)):
         for name in _columns(plan, step):
             column = plan.schema.columns[name]
             if column.missing_policy != "refuse":
@@ -236,6 +236,11 @@ def _beyond(plan: Plan, private: Sequence[Step]) -> Iterator[str]:
                 f"{step.name} leaves a person's records as many as they are, and '{persons[0]}' may have more of them "
                 f"than records_per_person. Take out whose records they are, if each has so many at most."
             )
+
+
+def _hides_whether(step: Step) -> bool:
+    """True if a private step hides whether a person is in the table, and not what a record holds alone."""
+    return bool(step.method.whole_records and not step.method.public_size)
 
 
 def spent(steps: Iterable[Facts]) -> Facts:

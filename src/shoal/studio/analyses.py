@@ -13,7 +13,7 @@ from shoal.kernels.arrays import Floats, Longs, floats
 from shoal.kernels.linear import cross_product
 from shoal.kernels.tall import independent
 from shoal.studio.arguments import Answer
-from shoal.studio.variables import Seen, drawn, numbers_of, parts_of_groups
+from shoal.studio.variables import ComparedColumn, drawn, numbers_of, parts_of_groups
 from shoal.utility.regressions import COLLINEAR, REACH, all_regressions
 from shoal.vocabulary.errors import InputError
 
@@ -37,7 +37,7 @@ Labels = Mapping[str, Mapping[str, str]]
 """By column the labels of its codes."""
 
 
-def followed(asked: Analysis, seen: Mapping[str, Seen], labels: Labels) -> tuple[Rows, Rows]:
+def followed(asked: Analysis, seen: Mapping[str, ComparedColumn], labels: Labels) -> tuple[Rows, Rows]:
     """The rows of an analysis on the original and on what one run released.
 
     Raises InputError if the columns do not fit the analysis.
@@ -53,14 +53,14 @@ def followed(asked: Analysis, seen: Mapping[str, Seen], labels: Labels) -> tuple
     return _models(asked, seen, labels, rows)
 
 
-def _numbers(name: str, seen: Mapping[str, Seen]) -> tuple[Floats, Floats]:
+def _numbers(name: str, seen: Mapping[str, ComparedColumn]) -> tuple[Floats, Floats]:
     numbers = numbers_of(seen[name])
     if numbers is None:
         raise InputError(f"Column '{name}' has no numbers, before or after. Choose one that has, or make a table.")
     return numbers
 
 
-def _groups(name: str, seen: Mapping[str, Seen], called: Labels) -> tuple[list[str], tuple[Floats, Floats]]:
+def _groups(name: str, seen: Mapping[str, ComparedColumn], called: Labels) -> tuple[list[str], tuple[Floats, Floats]]:
     if seen[name].before.continuous:
         raise InputError(f"Column '{name}' has numbers, which are no groups. Choose a column of categories.")
     cells, parts = parts_of_groups(seen[name])
@@ -68,7 +68,9 @@ def _groups(name: str, seen: Mapping[str, Seen], called: Labels) -> tuple[list[s
     return [f"{cell} {labels[cell]}" if cell in labels else cell for cell in cells], parts
 
 
-def _means(asked: Analysis, seen: Mapping[str, Seen], called: Labels, rows: tuple[Longs, Longs]) -> tuple[Rows, Rows]:
+def _means(
+    asked: Analysis, seen: Mapping[str, ComparedColumn], called: Labels, rows: tuple[Longs, Longs]
+) -> tuple[Rows, Rows]:
     numbers = _numbers(asked["of"], seen)
     labels, parts = (["all records"], None) if not asked["by"] else _groups(asked["by"][0], seen, called)
     both: list[Rows] = []
@@ -90,7 +92,9 @@ def _mean(values: Floats, weights: Floats) -> tuple[float, float] | None:
     return mean, REACH * float(np.sqrt(spread / total))
 
 
-def _tables(asked: Analysis, seen: Mapping[str, Seen], called: Labels, rows: tuple[Longs, Longs]) -> tuple[Rows, Rows]:
+def _tables(
+    asked: Analysis, seen: Mapping[str, ComparedColumn], called: Labels, rows: tuple[Longs, Longs]
+) -> tuple[Rows, Rows]:
     axes = [_groups(name, seen, called) for name in (asked["of"], asked["by"][0])]
     names = [f"{a} · {b}" for a in axes[0][0] for b in axes[1][0]]
     shares = []
@@ -102,7 +106,9 @@ def _tables(asked: Analysis, seen: Mapping[str, Seen], called: Labels, rows: tup
     return dict(before), dict(after)
 
 
-def _models(asked: Analysis, seen: Mapping[str, Seen], called: Labels, rows: tuple[Longs, Longs]) -> tuple[Rows, Rows]:
+def _models(
+    asked: Analysis, seen: Mapping[str, ComparedColumn], called: Labels, rows: tuple[Longs, Longs]
+) -> tuple[Rows, Rows]:
     """Slopes of a linear regression; each category but the most frequent one counts beside that one."""
     target = _numbers(asked["of"], seen)
     names: list[str] = []

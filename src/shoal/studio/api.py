@@ -26,7 +26,7 @@ from shoal.studio.arguments import Answer, checked
 from shoal.studio.candidates import proposed, proposed_for_tables
 from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
-from shoal.studio.guard import Keys
+from shoal.studio.guard import AccessKeys
 from shoal.studio.parcels import PIECE
 from shoal.studio.plans import reading
 from shoal.studio.saved import recent
@@ -138,7 +138,7 @@ DONE = ("enter", "do", "look", "upload", "build-hierarchy", "read-hierarchies", 
 class Questions:
     """The questions that pages may ask; each argument is checked by its type before anything is done."""
 
-    def __init__(self, studio: Studio, keys: Keys) -> None:
+    def __init__(self, studio: Studio, keys: AccessKeys) -> None:
         self.studio = studio
         self.keys = keys
         self._catalogue: Answer | None = None
@@ -329,7 +329,7 @@ class Questions:
         return self.studio.state()
 
 
-def application(studio: Studio, keys: Keys) -> Starlette:
+def application(studio: Studio, keys: AccessKeys) -> Starlette:
     """The page, its files and its questions, to be put behind `guard.Guard`."""
     questions = Questions(studio, keys)
     named: dict[str, Callable[..., Awaitable[Any]]] = {

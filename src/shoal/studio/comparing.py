@@ -5,10 +5,10 @@ from difflib import unified_diff
 
 from shoal.report.comparison_page import comparison
 from shoal.studio.arguments import Answer
-from shoal.studio.session import Run
+from shoal.studio.session import StudioRun
 
 
-def side_by_side(runs: Sequence[Run]) -> Answer:
+def side_by_side(runs: Sequence[StudioRun]) -> Answer:
     """Runs in one table, as in `report.comparison_page`, and the differences between successive plans.
 
     `alike` is False if releases differ in their columns or roles, so that their figures are of different things.

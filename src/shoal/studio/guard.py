@@ -39,7 +39,7 @@ HEADERS = {
 }
 
 
-class Keys:
+class AccessKeys:
     """Unused tokens, and the keys that were given for used ones."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class Guard:
         The studio's own port.
     """
 
-    def __init__(self, app: App, port: int, keys: Keys) -> None:
+    def __init__(self, app: App, port: int, keys: AccessKeys) -> None:
         self.app = app
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.origins = {f"http://{host}" for host in self.hosts}

@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.kernels.arrays import Ints
 from shoal.mask._generalisation.lattice import Levels, lattice
-from shoal.mask._generalisation.task import Task
+from shoal.mask._generalisation.task import GeneralisationTask
 from shoal.mask.generalise import Generalise
 from shoal.plan import Plan
 from shoal.run.carry_out import Stepped, after_steps
@@ -49,7 +49,7 @@ def lattice_of(table: Table, plan: Plan, step: int, around: Sequence[int] | None
     records = before.course.records
     names = plan.steps[step].columns or plan.steps[step].changes(plan.schema)
     objective = method.loss if method.loss in ("ncp", "precision", "entropy") else "ncp"
-    task = Task.of(records, method.categorical(records, names), {}, objective)
+    task = GeneralisationTask.of(records, method.categorical(records, names), {}, objective)
     taken, refusal = _taken(some, plan, step, names)
     heights = [column.height for column in task.columns]
     given = None if around is None else _within(around, heights)

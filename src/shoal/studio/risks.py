@@ -7,7 +7,6 @@ the least number of persons in the class of one of their records. Missing cells 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +15,7 @@ from shoal.judges.separation import separation
 from shoal.judges.units import units_of_classes
 from shoal.kernels.arrays import Longs
 from shoal.studio.arguments import Answer
-from shoal.table.records import Records
+from shoal.table.records import Classes, Records
 
 MOST_SIZES = 200
 """Class sizes that are told exactly; larger ones are rounded to two digits."""
@@ -34,7 +33,7 @@ MOST_SETS = 60
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Side:
+class TableSide:
     """A table, before or after.
 
     Parameters
@@ -56,7 +55,7 @@ class Side:
     rows: Longs
 
 
-def risks(sides: Sequence[Side], labels: Mapping[str, Mapping[str, str]]) -> Answer:
+def risks(sides: Sequence[TableSide], labels: Mapping[str, Mapping[str, str]]) -> Answer:
     """Of each side the numbers of records and persons by class size, and its riskiest records.
 
     Parameters
@@ -70,7 +69,7 @@ def risks(sides: Sequence[Side], labels: Mapping[str, Mapping[str, str]]) -> Ans
     return {"keys": list(keys), "sides": [_side(side, labels) for side in sides]}
 
 
-def _side(side: Side, labels: Mapping[str, Mapping[str, str]]) -> Answer:
+def _side(side: TableSide, labels: Mapping[str, Mapping[str, str]]) -> Answer:
     keys = side.records.names()
     classes = side.records.classes(keys)
     persons = None
@@ -85,7 +84,7 @@ def _side(side: Side, labels: Mapping[str, Mapping[str, str]]) -> Answer:
         "records": len(side.records),
         "sizes": _counted(classes.of_record),
         "persons": persons,
-        "riskiest": list(_riskiest(side, keys, classes.of_record, labels)),
+        "riskiest": list(_riskiest(side, keys, classes, labels)),
     }
 
 
@@ -102,18 +101,22 @@ def _counted(sizes: Longs) -> list[list[int]]:
 
 
 def _riskiest(
-    side: Side, keys: Sequence[str], sizes: Longs, labels: Mapping[str, Mapping[str, str]]
+    side: TableSide, keys: Sequence[str], classes: Classes, labels: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Answer]:
     """The records in the smallest classes; of each the cell without which most others would be like it."""
+    sizes = classes.of_record
+    first = np.zeros(len(classes.sizes), dtype=np.int64)
+    first[classes.ids] = np.arange(len(sizes))  # any record of a class stands for it
     codes = {name: side.records.codes_as_written(name) for name in keys}
-    listed = min(MOST_RISKY, max(LEAST_RISKY, MOST_CELLS // (len(sizes) * len(keys))))
-    for record in np.argsort(sizes, kind="stable")[:listed].tolist():
+    of_class = {name: codes[name][first] for name in keys}
+    listed = min(MOST_RISKY, max(LEAST_RISKY, MOST_CELLS // (len(sizes) * len(keys))), len(sizes))
+    small = np.flatnonzero(sizes <= np.partition(sizes, listed - 1)[listed - 1]) if listed else np.arange(0)
+    for record in small[np.argsort(sizes[small], kind="stable")][:listed].tolist():
         if sizes[record] == len(sizes):
             return
-        differs = np.zeros(len(sizes), dtype=np.int64)
-        for name in keys:
-            differs += codes[name] != codes[name][record]
-        without = {name: int(sizes[record] + _only(differs, codes[name], record)) for name in keys}
+        others = {name: of_class[name] != codes[name][record] for name in keys}
+        single = sum(other.astype(np.int64) for other in others.values()) == 1
+        without = {name: int(sizes[record] + classes.sizes[others[name] & single].sum()) for name in keys}
         column = max(keys, key=lambda name: without[name])
         cell = side.frame[column][record]
         value = None if cell is None else str(cell)
@@ -127,12 +130,7 @@ def _riskiest(
         }
 
 
-def _only(differs: Longs, codes: Any, record: int) -> int:
-    """Records that differ from one in this column and in no other."""
-    return int(((differs == 1) & (codes != codes[record])).sum())
-
-
-def sets_of(sides: Sequence[Side], chosen: Sequence[str]) -> Answer:
+def sets_of(sides: Sequence[TableSide], chosen: Sequence[str]) -> Answer:
     """Distinction and separation of sets of quasi-identifiers, before and after, and those of a chosen set."""
     keys = sides[0].records.names()
     sizes = range(1, min(LARGEST_SET, len(keys)) + 1)
@@ -157,7 +155,7 @@ def sets_of(sides: Sequence[Side], chosen: Sequence[str]) -> Answer:
     }
 
 
-def _set(names: tuple[str, ...], sides: Sequence[Side]) -> Answer:
+def _set(names: tuple[str, ...], sides: Sequence[TableSide]) -> Answer:
     figures = [separation(side.records, tuple(name for name in names if name in side.records)) for side in sides]
     return {
         "columns": list(names),

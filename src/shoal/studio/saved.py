@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.studio.arguments import Answer
-from shoal.studio.session import Run, Session, as_text, of_text
+from shoal.studio.session import Session, StudioRun, as_text, of_text
 from shoal.table.files.atomic import atomic_file
 from shoal.vocabulary.errors import InputError, ShoalError
 
@@ -156,10 +156,10 @@ def _folders(after: str | list[str]) -> tuple[str, ...]:
     return tuple([after] if isinstance(after, str) and after else after)
 
 
-def _run(saved: Mapping[str, Any]) -> Run:
+def _run(saved: Mapping[str, Any]) -> StudioRun:
     """A saved run, without its release."""
     own = {key: saved[key] for key in ("number", "text", "released", "result")}
-    return Run(**own, reopened=True, prepared=saved.get("prepared", ()), after=_folders(saved.get("after", ())))
+    return StudioRun(**own, reopened=True, prepared=saved.get("prepared", ()), after=_folders(saved.get("after", ())))
 
 
 def took_tour(folder: Path) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from shoal.studio.databases import address_of
 from shoal.studio.opening import EXAMPLE_PERSONS
-from shoal.studio.session import Run
+from shoal.studio.session import StudioRun
 
 SCRIPT = '''"""Repeats a run of shoal studio. Private: whoever knows the seed can undo random masking."""
 
@@ -35,7 +35,7 @@ IMPORTS = {
 EXAMPLE = 'shoal.example("hospital", n=1000, seed=1)'
 
 
-def script(run: Run, facts: Mapping[str, Any]) -> str:
+def script(run: StudioRun, facts: Mapping[str, Any]) -> str:
     """The program for a run.
 
     Parameters

@@ -16,7 +16,7 @@ import uvicorn
 
 from shoal.studio.actions import Studio
 from shoal.studio.api import application
-from shoal.studio.guard import Guard, Keys
+from shoal.studio.guard import AccessKeys, Guard
 
 WAY = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}"><title>shoal</title>'
 
@@ -51,7 +51,7 @@ async def run(files: Sequence[str], port: int, *, browser: bool, say: Callable[[
         listening.bind(("127.0.0.1", port))
         listening.listen(MOST_AT_ONCE)  # a browser that is quicker than the server waits for it
         port = listening.getsockname()[1]
-        keys = Keys()
+        keys = AccessKeys()
         async with _studio(files) as studio:
             config = uvicorn.Config(
                 Guard(application(studio, keys), port, keys),
@@ -95,7 +95,7 @@ def _show_the_way(folder: Path, where: str, *, browser: bool, say: Callable[[str
         Thread(target=webbrowser.open, args=(way.as_uri(),), daemon=True).start()
 
 
-def _offer_new_addresses(port: int, keys: Keys, say: Callable[[str], None]) -> None:
+def _offer_new_addresses(port: int, keys: AccessKeys, say: Callable[[str], None]) -> None:
     """On a terminal, Enter gives an address for another tab."""
     if not sys.stdin.isatty():
         return

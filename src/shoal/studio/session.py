@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shoal.release.review import Review
-from shoal.report.evidence import Comparable, Private, Step
+from shoal.report.evidence import Comparable, Private, ReportedStep
 from shoal.studio.analyses import Analysis
 from shoal.vocabulary.errors import InputError
 
@@ -82,7 +82,7 @@ class RunResult(Comparable):
     several linked tables `tables` has what is shown of each, and `columns` is empty.
     """
 
-    steps: list[Step]
+    steps: list[ReportedStep]
     private: Private | None
     decision: Mapping[str, object] | None
     became: Mapping[str, str]
@@ -95,7 +95,7 @@ class RunResult(Comparable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class StudioRun:
     """A plan that was carried out.
 
     Parameters
@@ -147,7 +147,7 @@ class Session:
     facts: Mapping[str, Any] = field(default_factory=dict, repr=False)
     history: History = field(default_factory=History)
     job: Job | None = None
-    runs: tuple[Run, ...] = ()
+    runs: tuple[StudioRun, ...] = ()
     frontier: Mapping[str, Any] | None = None
     analyses: tuple[Analysis, ...] = ()
     review: Review | None = None
@@ -226,7 +226,7 @@ class Session:
     def restored(
         self,
         history: History,
-        runs: tuple[Run, ...],
+        runs: tuple[StudioRun, ...],
         frontier: Mapping[str, Any] | None,
         analyses: Sequence[Analysis] = (),
     ) -> "Session":
@@ -261,7 +261,7 @@ class Session:
     def ran(self, text: str, result: RunResult, *, released: bool) -> "Session":
         number = self.runs_begun + 1
         known = {"prepared": self.facts.get("prepared", ()), "after": self.after}
-        run = Run(number=number, text=text, released=released, result=result, **known)
+        run = StudioRun(number=number, text=text, released=released, result=result, **known)
         return self._next(job=None, notice=None, runs=(*self.runs, run)[-MOST_RUNS:], runs_begun=number)
 
     def explored(self, frontier: Mapping[str, Any]) -> "Session":
@@ -282,7 +282,7 @@ class Session:
     def read_notice(self) -> "Session":
         return self._next(notice=None)
 
-    def run(self, number: int) -> Run:
+    def run(self, number: int) -> StudioRun:
         """One of the runs that are kept. Raises InputError if it is not kept."""
         for run in self.runs:
             if run.number == number:

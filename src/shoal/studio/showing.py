@@ -20,9 +20,9 @@ from shoal.studio.analyses import Analysis, followed, side_by_side
 from shoal.studio.arguments import Answer
 from shoal.studio.parcels import ParcelHolder
 from shoal.studio.plans import reading
-from shoal.studio.risks import Side, risks, sets_of
+from shoal.studio.risks import TableSide, risks, sets_of
 from shoal.studio.sides import paired, sides_of
-from shoal.studio.variables import Seen
+from shoal.studio.variables import ComparedColumn
 from shoal.table.files.table import Table
 from shoal.table.identifiers import IDENTIFIERS, MOST_VALUES, by_identifier, signs, unseen
 from shoal.vocabulary.errors import InputError
@@ -126,15 +126,15 @@ class Showing(ParcelHolder):
         seen = [self._seen(run, name, plan_of(text, folder, of), folder, of) for name in names]
         return variables.together(seen[0], seen[1], [variables.code_labels(self.table(of), name) for name in names])
 
-    def _seen(self, run: int | None, name: str, plan: Plan, folder: str, of: str = "") -> Seen:
+    def _seen(self, run: int | None, name: str, plan: Plan, folder: str, of: str = "") -> ComparedColumn:
         """A column before and after a run."""
         self._frame_with(run, name, of)
         before = variables.encoded(self.table(of).frame[name], plan.schema, Path(folder))
         if run is None:
-            return Seen(before=before, after=before, place=None)
+            return ComparedColumn(before=before, after=before, place=None)
         release = self.released(run, of)
         place = None if name in release.account.made_anew else release.rows
-        return Seen(before=before, after=release.table.encoded[name], place=place)
+        return ComparedColumn(before=before, after=release.table.encoded[name], place=place)
 
     def risks(self, run: int | None, text: str, folder: str) -> Answer:
         """See `risks.risks`; before, and after a run, of whose plan `text` is the text."""
@@ -147,7 +147,7 @@ class Showing(ParcelHolder):
         sides = self._sides(run, text, folder)
         return sets_of(sides, chosen) if sides[0].records.names() else {"sets": [], "further": 0, "chosen": None}
 
-    def _sides(self, run: int | None, text: str, folder: str) -> list[Side]:
+    def _sides(self, run: int | None, text: str, folder: str) -> list[TableSide]:
         release = None if run is None else self.released(run, "")
         return sides_of(self.table(""), plan_of(text, folder), Path(folder), release)
 

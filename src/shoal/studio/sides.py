@@ -9,7 +9,7 @@ from shoal.plan import Plan
 from shoal.release import WholeRelease
 from shoal.studio.arguments import Answer
 from shoal.studio.profile import PAGE
-from shoal.studio.risks import Side
+from shoal.studio.risks import TableSide
 from shoal.studio.variables import encoded
 from shoal.table.files.table import Table
 from shoal.table.records import Records
@@ -17,7 +17,7 @@ from shoal.table.schema import UNITS
 from shoal.vocabulary.errors import InputError
 
 
-def sides_of(table: Table, plan: Plan, folder: Path, release: WholeRelease | None) -> list[Side]:
+def sides_of(table: Table, plan: Plan, folder: Path, release: WholeRelease | None) -> list[TableSide]:
     """The table, and what a run released of it if it did.
 
     Raises InputError if the run made its keys anew, so that no record stands for a person.
@@ -30,18 +30,18 @@ def sides_of(table: Table, plan: Plan, folder: Path, release: WholeRelease | Non
     if numbers is not None:
         units = Records.of([encoded(frame[numbers], schema, folder)]).codes_as_written(numbers).astype(np.int64)
     rows = np.arange(len(frame), dtype=np.int64)
-    sides = [Side(title="original", records=records, units=units, frame=frame, rows=rows)]
+    sides = [TableSide(title="original", records=records, units=units, frame=frame, rows=rows)]
     if release is not None:
         sides.append(_released(release, keys, sides[0]))
     return sides
 
 
-def _released(release: WholeRelease, keys: Sequence[str], before: Side) -> Side:
+def _released(release: WholeRelease, keys: Sequence[str], before: TableSide) -> TableSide:
     kept = [name for name in keys if name in release.table.encoded]
     if set(kept) & set(release.account.made_anew):
         raise InputError("This run made its records anew, so that none stands for a person; Result has its risks.")
     rows = np.asarray(release.rows, dtype=np.int64)
-    return Side(
+    return TableSide(
         title="released",
         records=Records.of([release.table.encoded[name] for name in kept]),
         units=None if before.units is None else before.units[rows],

@@ -16,7 +16,7 @@ from shoal.plan.steps import LOSS
 from shoal.report.forms import is_share, share
 from shoal.studio.arguments import Answer
 from shoal.studio.beginnings import SEED
-from shoal.studio.session import Run, Session
+from shoal.studio.session import Session, StudioRun
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import ShoalError
 from shoal.vocabulary.registry import Spec
@@ -58,19 +58,19 @@ def promise_of(plan: Plan) -> str:
     return json.dumps(sections, sort_keys=True, default=str)
 
 
-def loss_of(run: Run) -> float | None:
+def loss_of(run: StudioRun) -> float | None:
     """The share of the information that a run lost; None for a refused one."""
     values = [m["value"] for m in run.result["measures"] if m["measure"] == MEASURE]
     return 1.0 - values[0] if run.released and values and isinstance(values[0], float) else None
 
 
-def _risk_of(run: Run) -> str:
+def _risk_of(run: StudioRun) -> str:
     """The risk at the head of the report; empty for a refused run."""
     decision: Any = run.result["decision"]
     return "" if decision is None else str(decision["headlines"][1]["value"])
 
 
-def bounds_of(run: Run) -> list[Answer]:
+def bounds_of(run: StudioRun) -> list[Answer]:
     """By step its loss in the step's own measure, and what no other step of its kind goes below."""
     return [
         {"step": step["step"], "loss": facts[loss], "bound": facts[bound], "says": says}
@@ -80,7 +80,7 @@ def bounds_of(run: Run) -> list[Answer]:
     ]
 
 
-def standing(session: Session, run: Run, tried: Answer | None, read: Reading) -> Answer:
+def standing(session: Session, run: StudioRun, tried: Answer | None, read: Reading) -> Answer:
     """The loss of a run, the bounds on it, the plans known to lose less, the least first, and the verdict beside them.
 
     Parameters
@@ -118,7 +118,7 @@ def _much_less(loss: float, of: float | None) -> bool:
     return of is not None and of - loss >= LEAST_GAIN and loss <= MOST_LEFT * of
 
 
-def _runs(session: Session, run: Run, promise: str, read: Reading) -> Iterator[Answer]:
+def _runs(session: Session, run: StudioRun, promise: str, read: Reading) -> Iterator[Answer]:
     for other in session.runs:
         lost, plan = loss_of(other), read(other.text)
         if other.number != run.number and lost is not None and plan is not None and promise_of(plan) == promise:
@@ -138,7 +138,7 @@ def _candidates(frontier: Mapping[str, Any] | None, promise: str) -> Iterator[An
             yield {"name": point["name"], "loss": lost, "risk": risk, "steps": steps, "tried on": None}
 
 
-def _verdict(run: Run, better: Sequence[Answer], own: float | None, loss: float | None) -> Answer | None:
+def _verdict(run: StudioRun, better: Sequence[Answer], own: float | None, loss: float | None) -> Answer | None:
     """The head of the report; open instead of green where a plan is known that loses much less."""
     if run.result["decision"] is None:
         return None

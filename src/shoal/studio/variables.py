@@ -43,7 +43,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ComparedColumn:
     """A column in both tables; `place` is the original record of each released one, None if that is not known."""
 
     before: Variable
@@ -94,7 +94,7 @@ def _as_json(value: Any) -> Any:
     return value if isinstance(value, (int, float)) else str(value)
 
 
-def together(first: Seen, second: Seen, labels: Sequence[Mapping[str, str]]) -> Answer:
+def together(first: ComparedColumn, second: ComparedColumn, labels: Sequence[Mapping[str, str]]) -> Answer:
     """Two columns in both tables: shares of the records by the values of both, boxes by group, and points.
 
     Parameters
@@ -120,7 +120,7 @@ def together(first: Seen, second: Seen, labels: Sequence[Mapping[str, str]]) -> 
     }
 
 
-def parts_of_groups(seen: Seen) -> tuple[list[str], tuple[Floats, Floats]]:
+def parts_of_groups(seen: ComparedColumn) -> tuple[list[str], tuple[Floats, Floats]]:
     """The values of a column of categories, the rare ones together, and the part of each record in each of them.
 
     Shape (records, values) for each table; a label of several values counts in equal parts for each of them.
@@ -129,7 +129,7 @@ def parts_of_groups(seen: Seen) -> tuple[list[str], tuple[Floats, Floats]]:
     return axis.described["cells"], axis.weights
 
 
-def numbers_of(seen: Seen) -> tuple[Floats, Floats] | None:
+def numbers_of(seen: ComparedColumn) -> tuple[Floats, Floats] | None:
     """The numbers of a column in both tables, the mean of its values for a label; None if it has no numbers.
 
     Shape (records,) each; NaN where a cell is missing.
@@ -167,7 +167,7 @@ class _Axis:
     weights: tuple[Floats, Floats]
 
     @classmethod
-    def of(cls, seen: Seen) -> "_Axis":
+    def of(cls, seen: ComparedColumn) -> "_Axis":
         if seen.measured:
             factor = MILLISECONDS.get(seen.before.unit or "", 1.0)
             values = [variable.values * factor for variable in (seen.before, seen.after)]
@@ -190,7 +190,7 @@ class _Axis:
         )
 
     @classmethod
-    def _of_categories(cls, seen: Seen) -> "_Axis":
+    def _of_categories(cls, seen: ComparedColumn) -> "_Axis":
         """A column whose released cells are values of the original, or cannot be told to be."""
         both = [as_labels(variable) for variable in (seen.before, seen.after)]
         leaves = list(dict.fromkeys(str(category) for variable in both for category in variable.categories))
@@ -240,7 +240,9 @@ def _most_frequent(leaves: Sequence[str], codes: Longs) -> tuple[Answer, Longs]:
     return {"cells": [leaves[i] for i in shown] + others, "edges": None, "temporal": False}, longs(cell_of)
 
 
-def _boxes(first: Seen, second: Seen, axes: Sequence[_Axis], chosen: Sequence[Longs]) -> Answer | None:
+def _boxes(
+    first: ComparedColumn, second: ComparedColumn, axes: Sequence[_Axis], chosen: Sequence[Longs]
+) -> Answer | None:
     """Boxes of the numbers of one column by the values of the other; None unless exactly one has numbers."""
     if first.measured == second.measured:
         return None
@@ -256,7 +258,7 @@ def _boxes(first: Seen, second: Seen, axes: Sequence[_Axis], chosen: Sequence[Lo
     return {"of": 1 - place, "tables": tables}
 
 
-def _points(first: Seen, second: Seen, chosen: Sequence[Longs]) -> list[list[list[float]]]:
+def _points(first: ComparedColumn, second: ComparedColumn, chosen: Sequence[Longs]) -> list[list[list[float]]]:
     """Some records of both tables by two numbers."""
     factors = [MILLISECONDS.get(seen.before.unit or "", 1.0) for seen in (first, second)]
     tables = []

@@ -34,7 +34,7 @@ import numpy as np
 
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.elementary import log
-from shoal.table.dependencies import EXCEPTIONS, LOG_CHANCE, Support, bears
+from shoal.table.dependencies import EXCEPTIONS, LOG_CHANCE, LawSupport, bears
 from shoal.table.fitted_line import FEWEST, HALVES, fitted_line
 from shoal.table.numeric_cells import ROUNDING, NumericCells
 from shoal.table.records import Records
@@ -337,7 +337,7 @@ def _uncontradicted(law: ArithmeticLaw, records: Records, read: Read) -> Arithme
     known = np.all([~np.isnan(numeric.values) for numeric in cells.values()], axis=0)
     complete = {name: numeric.values[known] for name, numeric in cells.items()}
     exceptions = int(wrong(law, complete, cells[law.on]).min())
-    if not bears(law.exceptions, Support(exceptions, int(known.sum())), unit=False):
+    if not bears(law.exceptions, LawSupport(exceptions, int(known.sum())), unit=False):
         return None
     return replace(law, exceptions=max(law.exceptions, exceptions))
 

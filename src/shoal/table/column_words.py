@@ -17,7 +17,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class WordGroup:
     """Words with one meaning."""
 
     # Role of a column with these words: a role of a plan, `unit` for the number of a sampling cluster, or empty
@@ -32,7 +32,7 @@ class Term:
 class Meaning:
     """Meaning of a column, and the words that show it."""
 
-    term: Term
+    term: WordGroup
     words: str  # The words that show it, without accents and capitals
     where: str  # `name` or `label`
 
@@ -52,14 +52,14 @@ def _content() -> Mapping[str, Any]:
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def _term(entry: Mapping[str, Any]) -> Term:
+def _term(entry: Mapping[str, Any]) -> WordGroup:
     """A term of the file, with each `<part>` in its words expanded."""
     words = re.sub(r"<(\w+)>", lambda part: str(_content()["parts"][part[1]]), "|".join(entry["words"]))
-    return Term(**{**entry, "words": re.compile(rf"\b(?:{words})\b")})
+    return WordGroup(**{**entry, "words": re.compile(rf"\b(?:{words})\b")})
 
 
 @cache
-def _terms() -> tuple[Term, ...]:
+def _terms() -> tuple[WordGroup, ...]:
     """Terms from the narrowest to the widest; the first that a text contains decides. Compiled when one is needed."""
     return tuple(map(_term, _content()["terms"]))
 
@@ -91,7 +91,7 @@ def meanings(name: str, label: str = "") -> Iterator[Meaning]:
     for where, text in (("label", words_in(label)), ("name", words_in(name))):
         if text in (alone := _alone()):
             people = _content()["parts"]["people"]
-            whole = Term(role=alone[text], words=re.compile(text), letter="R" if text in people else "")
+            whole = WordGroup(role=alone[text], words=re.compile(text), letter="R" if text in people else "")
             yield Meaning(term=whole, words=text, where=where)
         yield from _spoken_of(text, where)
 

@@ -83,7 +83,7 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
+class LawSupport:
     """Evidence for a law."""
 
     exceptions: int
@@ -91,7 +91,7 @@ class Support:
     groups: int = 0  # Cells of `by` that are in some of them
 
 
-NO_LOOK_UPS: Mapping[Dependency, Support] = MappingProxyType({})
+NO_LOOK_UPS: Mapping[Dependency, LawSupport] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,7 +131,7 @@ class Dependencies:
     """
 
     def __init__(
-        self, records: Records, *, exceptions: bool = False, also: Mapping[Dependency, Support] = NO_LOOK_UPS
+        self, records: Records, *, exceptions: bool = False, also: Mapping[Dependency, LawSupport] = NO_LOOK_UPS
     ) -> None:
         self.records = records
         self.exceptions = exceptions
@@ -167,7 +167,7 @@ class Dependencies:
     def _of_units(self, law: Dependency) -> bool:
         return len(law.by) == 1 and self.records[law.by[0]].role in UNITS
 
-    def support(self, law: Dependency) -> Support:
+    def support(self, law: Dependency) -> LawSupport:
         """Exceptions and visible pairs of a law, believed or not."""
         return support_of(*self._pair(law))
 
@@ -250,7 +250,7 @@ def nearly_determines(by: Ints, on: Ints, *, unit: bool) -> bool:
     return believed(sizes, times, np.bincount(effects), wrong, unit=unit)
 
 
-def support_if_believed(by: Ints, on: Ints, *, unit: bool) -> Support | None:
+def support_if_believed(by: Ints, on: Ints, *, unit: bool) -> LawSupport | None:
     """Support of the law that one column determines another; None if it is not believed.
 
     Parameters as of `determines`.
@@ -259,12 +259,12 @@ def support_if_believed(by: Ints, on: Ints, *, unit: bool) -> Support | None:
     return support_of(by, on) if law else None
 
 
-def support_of(by: Ints, on: Ints) -> Support:
+def support_of(by: Ints, on: Ints) -> LawSupport:
     """Exceptions to a law, and visible pairs that can tell; parameters as of `determines`."""
-    return Support(*law_support(by, on))
+    return LawSupport(*law_support(by, on))
 
 
-def bears(there: int, here: Support, *, unit: bool) -> bool:
+def bears(there: int, here: LawSupport, *, unit: bool) -> bool:
     """True if records do not contradict a law of the table that they were made from.
 
     Blanking cells and leaving out records never adds exceptions; but a law that is wrong in most of the visible pairs

@@ -20,7 +20,7 @@ class Centres:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassModel:
+class LatentClasses:
     """Fitted latent classes, as a partition passes them to the replacement that draws from them."""
 
     groups: int  # Number of groups of the partition this model belongs to

@@ -30,7 +30,7 @@ from shoal.table.dependencies import (
     LOG_CHANCE,
     UNITS,
     Dependency,
-    Support,
+    LawSupport,
     joint_codes,
     support_of,
 )
@@ -48,7 +48,7 @@ MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 def joint_laws(
     records: Records, lacking: Collection[str], known: Collection[Dependency], by: Collection[str] | None = None
-) -> dict[Dependency, Support]:
+) -> dict[Dependency, LawSupport]:
     """The laws by which two columns together determine a column that lacks cells, or will lack some.
 
     `known`: laws of one column; where one of the two determines the third alone, both together are no news. `by`: the
@@ -61,7 +61,7 @@ def joint_laws(
     >>> frame = pl.DataFrame({"sex": sex, "line": line, "kin": [f"{a == b}" for a, b in zip(sex, line)]})
     >>> records = shoal.Microdata.of(frame, dict.fromkeys(frame.columns, "other")).records
     >>> joint_laws(records, ["kin"], [])
-    {Dependency(by=('sex', 'line'), on='kin'): Support(exceptions=0, pairs=80, groups=4)}
+    {Dependency(by=('sex', 'line'), on='kin'): LawSupport(exceptions=0, pairs=80, groups=4)}
     """
     codes = {v.name: v.codes() for v in records.variables if v.role not in UNITS}
     codes = {name: column for name, column in codes.items() if column.max(initial=0) > 0}
@@ -91,7 +91,7 @@ def _trials(
         yield from ((pair, on) for pair in combinations(others, 2))
 
 
-def _of_pair(first: Ints, second: Ints, effects: dict[str, Ints], least: float) -> Iterator[tuple[str, Support]]:
+def _of_pair(first: Ints, second: Ints, effects: dict[str, Ints], least: float) -> Iterator[tuple[str, LawSupport]]:
     """The columns that two columns together determine, with what supports it."""
     for rows in (slice(HEAD), _some_values(first, second)) if len(first) > HEAD else ():
         if not effects:
@@ -121,7 +121,7 @@ def _some_values(first: Ints, second: Ints) -> Longs | slice:
     return np.flatnonzero((mixed >> np.uint64(40)) % np.uint64(shares) == 0)[: 4 * HEAD]
 
 
-def _contradicted(here: Support, joint: Ints, on: Ints) -> bool:
+def _contradicted(here: LawSupport, joint: Ints, on: Ints) -> bool:
     """True if far more of some records break a law than it allows, or guessing is nearly as good."""
     if here.exceptions <= FEW:
         return False
@@ -132,7 +132,7 @@ def _contradicted(here: Support, joint: Ints, on: Ints) -> bool:
     return 4 * here.exceptions * total > 3 * (total - int(counts.max())) * here.pairs
 
 
-def _believed(first: Ints, second: Ints, joint: Ints, on: Ints, support: Support, least: float) -> bool:
+def _believed(first: Ints, second: Ints, joint: Ints, on: Ints, support: LawSupport, least: float) -> bool:
     """True if the exceptions are few enough for a law, and fewer than each column has alone.
 
     All of shape (n,), of records that share both columns with another one.

@@ -22,7 +22,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from shoal.table.arithmetic import Arithmetic, ArithmeticLaw
-from shoal.table.dependencies import UNITS, Dependency, Support, gives_back, support_if_believed
+from shoal.table.dependencies import UNITS, Dependency, LawSupport, gives_back, support_if_believed
 from shoal.table.joint_dependencies import joint_laws
 from shoal.table.narrowed_ranges import generalised
 from shoal.table.records import Records
@@ -32,7 +32,7 @@ from shoal.table.records import Records
 class Laws:
     """Laws of a table, which give back cells in tables made from it."""
 
-    look_ups: Mapping[Dependency, Support] = field(default_factory=dict)  # By one column or two, with their evidence
+    look_ups: Mapping[Dependency, LawSupport] = field(default_factory=dict)  # By one column or two, with their evidence
     arithmetic: tuple[ArithmeticLaw, ...] = ()
 
     @classmethod
@@ -88,7 +88,7 @@ NO_LAWS = Laws()
 
 def look_ups_of(
     records: Records, lacking: Collection[str], by: Collection[str] | None = None
-) -> dict[Dependency, Support]:
+) -> dict[Dependency, LawSupport]:
     """The laws by which one column, or two together (both among `by`, if given), determine some columns."""
     codes = {v.name: v.codes() for v in records.variables} if lacking else {}
     units = records.names(*UNITS)

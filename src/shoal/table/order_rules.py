@@ -17,7 +17,7 @@ from shoal.table.links import Keys, Links, chain, root_of
 from shoal.vocabulary.errors import quoted
 
 
-class Cell(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of one of the tables."""
 
     table: str
@@ -27,11 +27,11 @@ class Cell(NamedTuple):
         return f"{self.table}.{self.column}"
 
 
-class Rule(NamedTuple):
+class OrderRule(NamedTuple):
     """A cell is at most another one."""
 
-    low: Cell
-    high: Cell
+    low: TableColumn
+    high: TableColumn
 
     def __str__(self) -> str:
         return f"{self.low} <= {self.high}"
@@ -51,15 +51,17 @@ class OrderRules:
 
     keys: Keys
     order: Mapping[str, tuple[str, ...]]
-    given: tuple[Rule, ...]
+    given: tuple[OrderRule, ...]
 
     @cached_property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[OrderRule, ...]:
         """All rules between cells: a row ends after it begins."""
-        implied = (Rule(Cell(name, o[0]), Cell(name, o[1])) for name, o in self.order.items() if len(o) > 1)
+        implied = (
+            OrderRule(TableColumn(name, o[0]), TableColumn(name, o[1])) for name, o in self.order.items() if len(o) > 1
+        )
         return tuple(dict.fromkeys([*implied, *self.given]))
 
-    def lows(self, cell: Cell) -> tuple[Cell, ...]:
+    def lows(self, cell: TableColumn) -> tuple[TableColumn, ...]:
         """The cells that are at most this one."""
         return tuple(rule.low for rule in self.rules if rule.high == cell)
 
@@ -72,7 +74,7 @@ class OrderRules:
         return lower != upper and upper in chain(self.keys, lower)
 
     @cached_property
-    def late(self) -> frozenset[Cell]:
+    def late(self) -> frozenset[TableColumn]:
         """Cells of which a cell below is at most as large, and those of their rows that these bound in turn."""
         late = {rule.high for rule in self.rules if self.is_below(rule.low.table, rule.high.table)}
         while more := {r.high for r in self.rules if r.low in late and r.low.table == r.high.table} - late:
@@ -87,7 +89,7 @@ class OrderRules:
         left = sorted(columns, key=lambda column: column != self.start(name))
         turn: list[str] = []
         while ready := [
-            c for c in left if all(low.table != name or low.column in turn for low in self.lows(Cell(name, c)))
+            c for c in left if all(low.table != name or low.column in turn for low in self.lows(TableColumn(name, c)))
         ]:
             turn.append(ready[0])
             left.remove(ready[0])
@@ -124,10 +126,10 @@ class OrderRules:
             if circle := set(columns[name]) - set(self.in_turn(name, columns[name])):
                 yield f"table '{name}': the rules lead in a circle through {quoted(sorted(circle))}."
 
-    def _ordering(self) -> list[Cell]:
-        return [Cell(name, column) for name, columns in self.order.items() for column in columns]
+    def _ordering(self) -> list[TableColumn]:
+        return [TableColumn(name, column) for name, columns in self.order.items() for column in columns]
 
-    def broken(self, values: Mapping[Cell, Floats], links: Links) -> Iterator[tuple[str, Bools]]:
+    def broken(self, values: Mapping[TableColumn, Floats], links: Links) -> Iterator[tuple[str, Bools]]:
         """Each rule in words, and the rows of its table, or of the lower one of two, that break it.
 
         `values`: numbers of the cells that rules name, NaN where one is missing, which breaks no rule.
@@ -139,13 +141,13 @@ class OrderRules:
             yield str(each), np.asarray(own > other)
         for name, columns in self.order.items():
             if len(columns) > 1:
-                start, end = (values[Cell(name, column)] for column in columns)
+                start, end = (values[TableColumn(name, column)] for column in columns)
                 place, previous = succession([start, end], links.above[name])
                 ended = np.where(place > 0, end[previous], np.nan)
                 yield f"{name}.{columns[0]} not before the last {name}.{columns[1]}", np.asarray(start < ended)
 
 
-def _tables(each: Rule) -> tuple[str, str]:
+def _tables(each: OrderRule) -> tuple[str, str]:
     return each.low.table, each.high.table
 
 

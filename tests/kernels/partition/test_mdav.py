@@ -170,3 +170,19 @@ def test_the_tree_equals_brute_force_on_larger_tables(seed):
         expected = mdav(x, k, engine="brute")
         np.testing.assert_array_equal(mdav(x, k, engine="tree"), expected)
         np.testing.assert_array_equal(mdav(x, k, engine="tree", simd=False), expected)
+
+
+def test_turned_axes_and_distances_told_in_part_change_no_group():
+    """Columns so correlated that the tree turns its axes, in tables large enough for it to do so."""
+    rng = np.random.default_rng(8)
+    n, d = 1000, 19
+    mixed = rng.normal(size=(n, 3)) @ rng.normal(size=(3, d))
+    for x in (
+        mixed + 0.3 * rng.normal(size=(n, d)),
+        (mixed + 0.1 * rng.standard_cauchy((n, d))) * 1e25,
+        np.round(mixed) + 1e8,
+        1e-7 * mixed + rng.integers(0, 3, (n, 1)),
+    ):
+        expected = mdav(x, 4, engine="brute")
+        np.testing.assert_array_equal(mdav(x, 4, engine="tree"), expected)
+        np.testing.assert_array_equal(mdav(x, 4, engine="tree", simd=False), expected)

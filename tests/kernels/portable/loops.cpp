@@ -35,8 +35,13 @@ static void search_loops(std::mt19937_64& random, std::size_t d) {
   for (const std::size_t count : {std::size_t{3}, std::size_t{16}, std::size_t{29}, kBlock}) {
     std::vector<float> near(kBlock), low(d), high(d);
     kScans.distances(block.data(), q.data(), d, count, near.data());
-    near.resize(count);
-    print("distances", near);
+    print("distances", std::vector<float>(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count)));
+    for (const float nearest : {-1.0f, 0.2f, 9.0f}) {
+      const std::vector<float> farthest((d - 1) / kChunk, 1e20f);
+      const bool whole = kScans.distances_until(block.data(), q.data(), d, count, nearest, farthest.data(), near.data());
+      std::printf("until %d\n", whole);
+      if (whole) print("distances_until", std::vector<float>(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count)));
+    }
     kScans.ranges(block.data(), d, count, low.data(), high.data());
     print("low", low), print("high", high);
     std::printf("chosen %08x %08x\n", kScans.at_most(near.data(), count <= 16 ? 0 : count, 0.7f), kScans.at_least(block.data(), count, 0.3f));

@@ -1,3 +1,5 @@
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -181,3 +183,22 @@ def test_diversity_by_definition(bins, l, c):  # noqa: E741
         wanted = np.ceil(l) if kind == "recursive" else l
         excesses = emd.excesses(emd.Diverse(kind, wanted, c), np.sort(bins), np.zeros(len(bins), np.int64), 5, 1)
         assert (excesses[0] <= 0) == expected
+
+
+@given(table=st.lists(st.integers(0, 4), min_size=1, max_size=12), size=st.integers(1, 4))
+def test_no_group_of_a_size_is_nearer_than_the_least(table, size):
+    """On a line, and where all values are equally far apart, some group is as near; values may repeat at will."""
+    _, counts, m = coded(table)
+    flat = np.zeros((1, m), dtype=np.int32)
+    two = np.array([np.arange(m) // 2, np.zeros(m)], dtype=np.int32)
+    groups = [np.array(group, dtype=np.int32) for group in combinations_with_replacement(range(m), size)]
+    for distribution, reached in (
+        (emd.Ordered(counts), True),
+        (emd.Taxonomy(counts, flat), True),
+        (emd.Taxonomy(counts, two), False),
+        (emd.Spread(counts), False),
+        (emd.Ordered(counts, 2), False),
+    ):
+        close = emd.Close(distribution, 0.125)
+        nearest = min(emd.excesses(close, g, np.zeros(size, dtype=np.int64), m, 1)[0] for g in groups)
+        assert close.least(size) == nearest if reached else close.least(size) <= nearest

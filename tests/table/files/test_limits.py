@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.table.files import limits
-from shoal.table.files.limits import Limits
+from shoal.table.files.limits import FormatLimits
 from shoal.table.files.table import Table
 from shoal.table.files.tables import lost_columns, read_table, write_table
 from shoal.vocabulary.errors import FileError
@@ -52,7 +52,7 @@ def test_a_sheet_has_so_many_records_and_columns(tmp_path: Path, monkeypatch: py
         with pytest.raises(FileError, match="holds 1,048,575 records of 16,384 columns at most") as raised:
             write_table(Table(frame=frame), tmp_path / "a.xlsx")
         assert says in str(raised.value).replace(",", "")
-    monkeypatch.setitem(limits.LIMITS, "xlsx", Limits(records=2, columns=2))
+    monkeypatch.setitem(limits.LIMITS, "xlsx", FormatLimits(records=2, columns=2))
     full = pl.DataFrame({"a": [1, 2], "b": [3, 4]})
     assert written(full, tmp_path / "full.xlsx").frame.equals(full)
 

@@ -146,8 +146,8 @@ def test_local_times_are_read_alike_in_parts(tmp_path: Path) -> None:
 
 CHUNK_READ = """
 import sys, pathlib
-from shoal.table.parts.row_ranges import Chunk, Rows
-rows = Rows(path=pathlib.Path(sys.argv[1]), options="hive_partitioning = false", cells="moment", low=0, high=2)
+from shoal.table.parts.row_ranges import Chunk, RowRange
+rows = RowRange(path=pathlib.Path(sys.argv[1]), options="hive_partitioning = false", cells="moment", low=0, high=2)
 print(Chunk(number=0, rows=(rows,)).records["moment"].dtype.time_zone)
 """
 

@@ -17,7 +17,7 @@ an exploration that was interrupted goes on where it stopped.
 """
 
 from shoal.desk.frontier.candidates import Candidate, candidates
-from shoal.desk.frontier.choice import Point
+from shoal.desk.frontier.choice import CandidateOutcome
 from shoal.desk.frontier.exploration import Frontier, explore, listed
 
-__all__ = ["Candidate", "Frontier", "Point", "candidates", "explore", "listed"]
+__all__ = ["Candidate", "Frontier", "CandidateOutcome", "candidates", "explore", "listed"]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from shoal.judges.base import Measure
 from shoal.plan import Plan
 from shoal.plan.linked import LinkedPlan
-from shoal.plan.sections import Exploration
+from shoal.plan.sections import SearchSpace
 from shoal.privacy.base import hardest, reading_of
 from shoal.report.exploration import KINDS, ExploredAxes, ExploredAxis
 from shoal.run.judging import taken_by
@@ -74,7 +74,7 @@ def candidates(plan: Plan) -> list[Candidate]:
 
 
 def every_candidate(
-    explored: Exploration | None,
+    explored: SearchSpace | None,
     further: Mapping[str, Sequence[Any]],
     plan_of: Callable[[Sequence[Spec], Mapping[str, Any]], Plan | LinkedPlan],
 ) -> list[Candidate]:

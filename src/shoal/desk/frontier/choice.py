@@ -12,7 +12,7 @@ from shoal.vocabulary.facts import Better
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class CandidateOutcome:
     """The outcome of a candidate.
 
     Parameters
@@ -51,13 +51,13 @@ class Point:
         return self.holds and self.risk is not None and self.utility is not None
 
 
-def point_of(candidate: Candidate, result: CandidateResult, axes: Axes) -> Point:
+def point_of(candidate: Candidate, result: CandidateResult, axes: Axes) -> CandidateOutcome:
     risk, utility = (candidate.value_of(result["values"], axis) for axis in axes.both)
     reason = result["reason"]
     if not reason and (risk is None or utility is None):
         lacking = axes.risk if risk is None else axes.utility
         reason = f"{lacking.method_name} could not be computed"
-    return Point(
+    return CandidateOutcome(
         name=candidate.name,
         method=candidate.method,
         risk=risk,
@@ -68,7 +68,7 @@ def point_of(candidate: Candidate, result: CandidateResult, axes: Axes) -> Point
     )
 
 
-def _signed(point: Point, better: Sequence[Better]) -> tuple[float, float]:
+def _signed(point: CandidateOutcome, better: Sequence[Better]) -> tuple[float, float]:
     """Both axes turned so that lower is better."""
     if point.risk is None or point.utility is None:
         raise InputError(f"'{point.name}' has no figures to compare.")
@@ -76,9 +76,9 @@ def _signed(point: Point, better: Sequence[Better]) -> tuple[float, float]:
     return risk, point.utility if better[1] == "lower" else -point.utility
 
 
-def pareto_of(points: Sequence[Point], better: Sequence[Better]) -> tuple[str, ...]:
+def pareto_of(points: Sequence[CandidateOutcome], better: Sequence[Better]) -> tuple[str, ...]:
     ranked = sorted((p for p in points if p.comparable), key=lambda p: _signed(p, better))
-    kept: list[Point] = []
+    kept: list[CandidateOutcome] = []
     for point in ranked:
         if not kept or _signed(point, better)[1] < _signed(kept[-1], better)[1]:
             kept.append(point)
@@ -86,7 +86,7 @@ def pareto_of(points: Sequence[Point], better: Sequence[Better]) -> tuple[str, .
 
 
 def recommend(
-    points: Sequence[Point],
+    points: Sequence[CandidateOutcome],
     pareto: Sequence[str],
     better: Sequence[Better],
     axes: tuple[str, str],

@@ -12,7 +12,7 @@ import polars as pl
 
 import shoal
 from shoal.desk.frontier.candidates import Axes, Candidate, axes_of, candidates, unprotected
-from shoal.desk.frontier.choice import Point, pareto_of, point_of, recommend
+from shoal.desk.frontier.choice import CandidateOutcome, pareto_of, point_of, recommend
 from shoal.desk.frontier.of_tables import linked_axes, linked_candidates, linked_unprotected
 from shoal.desk.frontier.workers import CandidateResult, carried_out
 from shoal.desk.linked import tables_in_memory
@@ -64,8 +64,8 @@ class Frontier:
         Name of the recommended candidate, None if no candidate takes part; `because` gives the reason.
     """
 
-    points: tuple[Point, ...]
-    unprotected: Point
+    points: tuple[CandidateOutcome, ...]
+    unprotected: CandidateOutcome
     axes: Axes
     better: tuple[Better, Better]
     pareto: tuple[str, ...]

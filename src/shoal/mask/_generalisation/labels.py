@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shoal.mask._generalisation.task import Column
+from shoal.mask._generalisation.task import KeyColumn
 from shoal.table.hierarchy import SEPARATOR
 from shoal.table.hierarchy_builders import number_label
 from shoal.table.prelude import Floats, Ints, Longs, Variable, ints
@@ -20,7 +20,7 @@ from shoal.table.prelude import Floats, Ints, Longs, Variable, ints
 Labels = Literal["nodes", "tight"]
 
 
-def nodes(column: Column, levels: Ints) -> Variable:
+def nodes(column: KeyColumn, levels: Ints) -> Variable:
     """Each cell's label at its level."""
     if not levels.any():
         return column.variable
@@ -31,7 +31,7 @@ def nodes(column: Column, levels: Ints) -> Variable:
     return _relabelled(column, labels, (np.cumsum(met) - 1)[cells])
 
 
-def tight(column: Column, levels: Ints, classes: Longs) -> tuple[Variable, Longs]:
+def tight(column: KeyColumn, levels: Ints, classes: Longs) -> tuple[Variable, Longs]:
     """The column with, for each class, a number from 0, the label of what it holds, and the leaves that each cell's
     label stands for, shape (n,); one value keeps the node of its level."""
     if not levels.any():
@@ -51,7 +51,7 @@ def tight(column: Column, levels: Ints, classes: Longs) -> tuple[Variable, Longs
     return _relabelled(column, labels, place), np.array(stand, dtype=np.int64)[place]
 
 
-def _hull(column: Column, leaves: Ints, numbers: Floats | None, level: int) -> tuple[Any, int]:
+def _hull(column: KeyColumn, leaves: Ints, numbers: Floats | None, level: int) -> tuple[Any, int]:
     """The tight label of some leaves, and how many leaves it stands for."""
     least = column.levels[0]
     units = np.unique(column.labels[least][leaves])  # what is released at the least level that is allowed
@@ -70,7 +70,7 @@ def _hull(column: Column, leaves: Ints, numbers: Floats | None, level: int) -> t
     return (column.paths[leaves[0]][-1], count) if count == len(column.paths) else (label, count)
 
 
-def _numbers(column: Column) -> Floats | None:
+def _numbers(column: KeyColumn) -> Floats | None:
     """Shape (leaves,); the numbers that the leaves are, NaN for missing cells; None where some are no numbers."""
     try:
         return np.array([np.nan if path[0] is None else float(path[0]) for path in column.paths])
@@ -78,7 +78,7 @@ def _numbers(column: Column) -> Floats | None:
         return None
 
 
-def _node(column: Column, leaf: int, level: int) -> Any:
+def _node(column: KeyColumn, leaf: int, level: int) -> Any:
     """A node's label; at level 0 the category as it stands in the table."""
     text = column.paths[leaf][level]
     if level > 0 or text is None:
@@ -86,7 +86,7 @@ def _node(column: Column, leaf: int, level: int) -> Any:
     return next((c for c in column.variable.categories if c is not None and str(c) == text), text)
 
 
-def _relabelled(column: Column, labels: list[Any], place: Longs) -> Variable:
+def _relabelled(column: KeyColumn, labels: list[Any], place: Longs) -> Variable:
     """The column with one of some labels in each cell; None is a missing cell."""
     categories = tuple(dict.fromkeys(label for label in labels if label is not None))
     keeps_missing = None in column.variable.categories

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.classes import classes
-from shoal.mask._generalisation.task import Task
+from shoal.mask._generalisation.task import GeneralisationTask
 
 Levels = tuple[int, ...]
 
@@ -56,7 +56,7 @@ class Lattice:
     ranges: tuple[tuple[int, int], ...]
 
 
-def lattice(task: Task, k: int, around: Levels, most_nodes: int, most_work: int) -> Lattice:
+def lattice(task: GeneralisationTask, k: int, around: Levels, most_nodes: int, most_work: int) -> Lattice:
     """The nodes of a task's lattice, or the nearest ones around a node.
 
     Parameters
@@ -93,7 +93,7 @@ def _steps(ranges: Sequence[tuple[int, int]], levels: Levels) -> Iterator[Levels
                 yield (*levels[:j], level, *levels[j + 1 :])
 
 
-def _node(task: Task, levels: Levels, k: int, counts: Floats | Longs, costs: Sequence[Floats]) -> Node:
+def _node(task: GeneralisationTask, levels: Levels, k: int, counts: Floats | Longs, costs: Sequence[Floats]) -> Node:
     leaves = task.table.leaves
     apart = [leaves[:, -1]] if task.apart is not None else []
     codes = [column.labels[level][leaves[:, j]] for j, (column, level) in enumerate(zip(task.columns, levels))]

@@ -19,7 +19,7 @@ import numpy as np
 
 from shoal.kernels.elementary import expm1, log
 from shoal.kernels.generalisation import Ladder
-from shoal.mask._generalisation.task import Column, Loss, Recoding, Task
+from shoal.mask._generalisation.task import GeneralisationTask, KeyColumn, Loss, Recoding
 from shoal.table.prelude import Floats
 from shoal.vocabulary.prelude import Facts, OfOriginal
 
@@ -72,17 +72,17 @@ class Objective:
         ]
         return ", ".join(parts)
 
-    def ladders(self, task: Task) -> list[Ladder]:
+    def ladders(self, task: GeneralisationTask) -> list[Ladder]:
         """The columns on the levels allowed."""
         own = zip(task.table.ladders, task.columns)
         return [Ladder(labels=ladder.labels, loss=self._cells(task, column)[0]) for ladder, column in own]
 
-    def dropped(self, task: Task) -> list[Floats]:
+    def dropped(self, task: GeneralisationTask) -> list[Floats]:
         """For each column of the search, shape (levels, leaves); what a dropped cell loses."""
         strata = task.table.ladders[len(task.columns) :]
         return [*(self._cells(task, column)[1] for column in task.columns), *(own.loss for own in strata)]
 
-    def _cells(self, task: Task, column: Column) -> tuple[Floats, Floats]:
+    def _cells(self, task: GeneralisationTask, column: KeyColumn) -> tuple[Floats, Floats]:
         """Shape (levels, leaves), each; what a cell loses, times the weight of its column: released, and dropped."""
         released, more = self.weights
         least, greatest = column.levels
@@ -97,7 +97,7 @@ class Objective:
             weight /= max(column.weight for column in task.columns)
         return loss * scale * weight, lost * weight
 
-    def facts(self, task: Task, recoding: Recoding) -> Facts:
+    def facts(self, task: GeneralisationTask, recoding: Recoding) -> Facts:
         """Mean loss of a cell of each column, times its weight, where the objective is made of these."""
         if self.plain or not self.of_cells:
             return {}
@@ -107,7 +107,7 @@ class Objective:
             means[column.variable.name] = task.mean(np.where(recoding.labels >= 0, released, lost))
         return {"losses of the columns": OfOriginal(means)}
 
-    def of_total(self, task: Task, total: float) -> float:
+    def of_total(self, task: GeneralisationTask, total: float) -> float:
         """Loss in [0, 1], by rank that of the column that loses most, from the first number of the kernel's."""
         if self.aggregate == "geometric-mean":
             return float(expm1(total / len(task.columns)))

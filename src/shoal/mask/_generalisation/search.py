@@ -10,7 +10,7 @@ from shoal.kernels.classes import classes
 from shoal.kernels.generalisation import Ladder, RecodingTable, anneal, best_node, cheapest_nodes, walk
 from shoal.mask._generalisation.objective import Objective
 from shoal.mask._generalisation.requirements import Requirements
-from shoal.mask._generalisation.task import Column, People, Recoding, Task
+from shoal.mask._generalisation.task import GeneralisationTask, KeyColumn, People, Recoding
 from shoal.privacy.base import PrivacyModel
 from shoal.table.prelude import Generator, Ints, Longs, Progress, ints, part_of, seed_of
 from shoal.vocabulary.prelude import Count, Fact, Figure, OfOriginal, OfPlan, Refused, plural
@@ -42,7 +42,7 @@ def most_suppressed(limit: float, n: int) -> int:
 
 
 def full_domain(
-    task: Task,
+    task: GeneralisationTask,
     required: Requirements,
     limit: float,
     most_nodes: int,
@@ -93,7 +93,7 @@ def full_domain(
 
 
 def _limits(
-    task: Task, required: Requirements, table: RecodingTable
+    task: GeneralisationTask, required: Requirements, table: RecodingTable
 ) -> tuple[RecodingTable, list[People], float, list[PrivacyModel]]:
     """The table with the people of populations, the limits on these, the largest average risk, and all other models."""
     if task.apart is not None:
@@ -111,7 +111,7 @@ def _without(models: Sequence[PrivacyModel], known: Sequence[PrivacyModel]) -> l
     return [model for model in models if all(model is not other for other in known)]
 
 
-def _released(task: Task, table: RecodingTable, levels: list[int], formed: Ints) -> Longs:
+def _released(task: GeneralisationTask, table: RecodingTable, levels: list[int], formed: Ints) -> Longs:
     """Shape (m,); the classes formed at a node, those that differ in their stratum alone united."""
     if task.apart is None:
         return formed.astype(np.int64)
@@ -120,14 +120,14 @@ def _released(task: Task, table: RecodingTable, levels: list[int], formed: Ints)
     return np.where(formed < 0, -1, classes(codes, len(formed))[0])
 
 
-def _at_node(task: Task, table: RecodingTable, levels: list[int], formed: Ints) -> Recoding:
+def _at_node(task: GeneralisationTask, table: RecodingTable, levels: list[int], formed: Ints) -> Recoding:
     """The whole table at one node, with the classes formed there."""
     cells = np.array([level + column.levels[0] for column, level in zip(task.columns, levels)], dtype=np.int32)
     return Recoding(labels=formed[table.rows], levels=np.tile(cells, (len(task), 1)))
 
 
 def local(
-    task: Task,
+    task: GeneralisationTask,
     required: Requirements,
     limit: float,
     most_nodes: int,
@@ -151,7 +151,7 @@ def local(
 
 
 def _local(
-    task: Task,
+    task: GeneralisationTask,
     required: Requirements,
     limit: float,
     most: int,
@@ -203,7 +203,7 @@ def _local(
     return Recoding(labels=start.labels, levels=start.levels, facts=facts)
 
 
-def _check_suppressed(task: Task, start: Recoding, required: Requirements, limit: float) -> None:
+def _check_suppressed(task: GeneralisationTask, start: Recoding, required: Requirements, limit: float) -> None:
     lost = dropped(task, start).n
     if lost > most_suppressed(limit, len(task)):
         why = (
@@ -218,7 +218,7 @@ def _check_suppressed(task: Task, start: Recoding, required: Requirements, limit
         )
 
 
-def _at_best_node(task: Task, required: Requirements, most: int, breaks: Breaks) -> Recoding | None:
+def _at_best_node(task: GeneralisationTask, required: Requirements, most: int, breaks: Breaks) -> Recoding | None:
     """The recoding of the best node, where it satisfies the models of the whole table."""
     objective = Objective(cells=task.loss)
     table = task.with_ladders(objective.ladders(task))
@@ -251,7 +251,7 @@ def _least_k(walked: Callable[[int], Recoding], required: Requirements, breaks: 
     return high, recoding
 
 
-def lower_bound(task: Task, k: int, recoding: Recoding, progress: Progress = None) -> float:
+def lower_bound(task: GeneralisationTask, k: int, recoding: Recoding, progress: Progress = None) -> float:
     """Mean loss of a cell that no recoding with classes of k records goes below; `recoding` is one of them."""
     known = task.losses(recoding.levels) * task.whole + task.constant
     costs = np.where(recoding.labels >= 0, known, np.inf)
@@ -259,7 +259,7 @@ def lower_bound(task: Task, k: int, recoding: Recoding, progress: Progress = Non
     return task.mean(np.clip(least, 0.0, task.whole)) / task.whole
 
 
-def lower_bound_of_tight(task: Task, k: int, progress: Progress = None) -> float:
+def lower_bound_of_tight(task: GeneralisationTask, k: int, progress: Progress = None) -> float:
     """The bound for tight labels, of which all that is known is that they stand for every value of the class.
 
     Beside `ncp` only: a label stands for one value, or for two at least.
@@ -269,7 +269,7 @@ def lower_bound_of_tight(task: Task, k: int, progress: Progress = None) -> float
     return task.mean(np.clip(least, 0.0, task.whole)) / task.whole
 
 
-def _one_or_two(column: Column) -> Ladder:
+def _one_or_two(column: KeyColumn) -> Ladder:
     """Two levels: what is released at the least level that is allowed, and all else; with the least that they lose."""
     units = column.labels[column.levels[0]]
     sizes = np.sort(np.bincount(units))
@@ -278,12 +278,12 @@ def _one_or_two(column: Column) -> Ladder:
     return Ladder(labels=ints([units, np.zeros_like(units)]), loss=np.repeat(losses[:, None], len(units), axis=1))
 
 
-def dropped(task: Task, recoding: Recoding) -> Count:
+def dropped(task: GeneralisationTask, recoding: Recoding) -> Count:
     """The records of the table that are suppressed."""
     counts = np.bincount(recoding.labels < 0, weights=task.times, minlength=2)
     return Count(n=int(counts[1]), of=task.records, influence=None)
 
 
-def _search_facts(task: Task, most_nodes: int) -> dict[str, Fact]:
+def _search_facts(task: GeneralisationTask, most_nodes: int) -> dict[str, Fact]:
     """Extent of a search. The number of nodes is private: a hierarchy's height may show how long the values are."""
     return {"nodes": Count(n=task.table.nodes, unit="nodes"), "most nodes": OfPlan(most_nodes)}

@@ -41,7 +41,7 @@ People = tuple[Floats, float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Column:
+class KeyColumn:
     """One column to be generalised."""
 
     variable: Variable
@@ -161,10 +161,10 @@ class Recoding:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Task:
+class GeneralisationTask:
     """The columns to be generalised, and what the search is to lose least of."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[KeyColumn, ...]
     loss: Loss
     # Shape (n,); stratum of each record, which no class may reach across; None without strata
     apart: Ints | None = None
@@ -186,7 +186,7 @@ class Task:
             raise ParameterError(
                 f"generalise: levels are given for {quoted(unknown)}, which the step does not work on."
             )
-        columns = [Column.of(v, levels.get(v.name), v.weight, times) for v in variables]
+        columns = [KeyColumn.of(v, levels.get(v.name), v.weight, times) for v in variables]
         if target is not None:
             aimed = [column.aimed_at(target) for column in columns]
             columns = aimed if any(column.weight > 0 for column in aimed) else columns

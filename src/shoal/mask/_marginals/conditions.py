@@ -7,10 +7,10 @@ from math import prod
 import numpy as np
 
 from shoal.constraints.grammar import parse
-from shoal.constraints.rules import TOLERANCE, Linear, Literals, Rule, View, bind
+from shoal.constraints.rules import TOLERANCE, LinearClause, Literals, Rule, View, bind
 from shoal.mask._marginals.domain import Domain, Values
 from shoal.mask._marginals.junction_tree import Columns, cells, elimination, maximal
-from shoal.mask._marginals.model import Law
+from shoal.mask._marginals.model import JointLaw
 from shoal.table.prelude import Bools, Records
 from shoal.vocabulary.errors import ParameterError, quoted
 
@@ -46,7 +46,7 @@ class Conditions:
             if sentence.when or sentence.of_rows:
                 sentence.fail(1, "a condition on new records compares cells of a record, as in age > 65.")
             literals += bind(replace(sentence, when=sentence.then, then=()), number, table).conditions
-        as_written = (literal.as_written() if isinstance(literal, Linear) else literal for literal in literals)
+        as_written = (literal.as_written() if isinstance(literal, LinearClause) else literal for literal in literals)
         return cls(texts=tuple(texts), literals=tuple(as_written))
 
     def met(self, records: Records) -> Bools:
@@ -56,7 +56,7 @@ class Conditions:
             met &= View.of(records, literal.columns).holds(literal, TOLERANCE)
         return met
 
-    def narrowed(self, law: Law, domains: Sequence[Domain]) -> Law:
+    def narrowed(self, law: JointLaw, domains: Sequence[Domain]) -> JointLaw:
         """The law without combinations of categories that cannot meet a condition.
 
         A comparison stays unused whose columns have values without end or too many, or are too dear to hold together.

@@ -3,7 +3,7 @@
 It follows from noisy answers and from the stated domain alone, so that keeping it and drawing from it cost no privacy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from shoal.mask._marginals.conditions import Conditions
 from shoal.mask._marginals.domain import Domain
 from shoal.mask._marginals.generation import drawn
-from shoal.mask._marginals.model import Law
+from shoal.mask._marginals.model import JointLaw
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Floats, Longs, Records, Variable
 from shoal.vocabulary.errors import ParameterError, quoted
@@ -38,12 +38,15 @@ class FittedMarginals:
     """
 
     domains: tuple[Domain, ...]
-    law: Law
+    law: JointLaw
     total: int
 
-    def records(self, n: int, stream: SecretStream) -> Records:
-        """New records, in random order; categories are as often together as the law has them, rounded."""
-        return self._of(drawn(self.law, n, stream), stream)
+    def records(self, n: int, stream: SecretStream, given: Mapping[int, Longs] | None = None) -> Records:
+        """New records, in random order; categories are as often together as the law has them, rounded.
+
+        `given`: by column of the law's first clique, categories that the records have.
+        """
+        return self._of(drawn(self.law, n, stream, given=given), stream)
 
     def records_where(self, n: int, conditions: Sequence[str], stream: SecretStream) -> Records:
         """Independent records of the law given that they meet all conditions, in the language of rules.

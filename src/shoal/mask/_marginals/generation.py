@@ -1,8 +1,10 @@
 """Records drawn from a law, column after column, each given what its clique already has (randomised rounding)."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from shoal.mask._marginals.model import Law, summed
+from shoal.mask._marginals.model import JointLaw, summed
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Floats, Longs
 
@@ -19,24 +21,29 @@ def shuffled(n: int, stream: SecretStream) -> Longs:
     return np.asarray(np.lexsort((stream.integers(2**62, n), stream.integers(2**62, n))))
 
 
-def drawn(law: Law, n: int, stream: SecretStream, *, independent: bool = False) -> Longs:
+def drawn(
+    law: JointLaw, n: int, stream: SecretStream, *, independent: bool = False, given: Mapping[int, Longs] | None = None
+) -> Longs:
     """Shape (n, d); categories of new records, in random order.
 
     Among the records that agree on what a clique already has, a column's categories come as often as the law has them,
     rounded up or down at random, and are dealt out at random. `independent`: each record is drawn by itself instead.
+    `given`: by column of the first clique, categories that the records have.
     """
     out = np.zeros((n, len(law.shape)), dtype=np.int64)
-    done: set[int] = set()
+    done = set(given or ())
+    for column, codes in (given or {}).items():
+        out[:, column] = codes
     for place, clique in enumerate(law.tree.cliques):
         for column in clique:
             if column in done:
                 continue
-            given = tuple(other for other in clique if other in done)
+            before = tuple(other for other in clique if other in done)
             kept = tuple(other for other in clique if other in done or other == column)
             table = np.moveaxis(summed(law.tables[place], clique, kept), kept.index(column), -1)
             groups = np.zeros(n, dtype=np.int64)
-            if given:
-                groups = np.ravel_multi_index(tuple(out[:, c] for c in given), [law.shape[c] for c in given])
+            if before:
+                groups = np.ravel_multi_index(tuple(out[:, c] for c in before), [law.shape[c] for c in before])
             out[:, column] = _dealt(table.reshape(-1, law.shape[column]), groups, stream, independent)
             done.add(column)
     return out[shuffled(n, stream)]

@@ -17,11 +17,14 @@ class JunctionTree:
     separators: tuple[Columns, ...]  # What each clique shares with its parent; the first one's is empty
 
     @classmethod
-    def of(cls, shape: Sequence[int], together: Iterable[Columns]) -> "JunctionTree":
-        """A tree in which each of some sets of columns is inside a clique; `shape`: the categories of each column."""
+    def of(cls, shape: Sequence[int], together: Iterable[Columns], first: Columns = ()) -> "JunctionTree":
+        """A tree in which each of some sets of columns is inside a clique; `shape`: the categories of each column.
+
+        `first`: such a set that is to be inside the first clique.
+        """
         cliques = maximal(elimination(shape, together))
-        order, parents = [0], [-1]
-        left = list(range(1, len(cliques)))
+        order, parents = [next(i for i, clique in enumerate(cliques) if set(first) <= set(clique))], [-1]
+        left = [number for number in range(len(cliques)) if number != order[0]]
         while left:
             place, new = min(
                 ((place, new) for place in range(len(order)) for new in left),

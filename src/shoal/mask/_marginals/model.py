@@ -25,7 +25,7 @@ SMALLEST_POWER = 600.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Measured:
+class NoisyMarginal:
     """A marginal with noise."""
 
     columns: Columns
@@ -34,7 +34,7 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Law:
+class JointLaw:
     """Probabilities of the categories of all columns."""
 
     shape: tuple[int, ...]
@@ -42,7 +42,7 @@ class Law:
     tables: tuple[Floats, ...]  # By clique, the probabilities of its combinations
 
     @classmethod
-    def of(cls, shape: tuple[int, ...], tree: JunctionTree, factors: dict[Columns, Floats]) -> "Law":
+    def of(cls, shape: tuple[int, ...], tree: JunctionTree, factors: dict[Columns, Floats]) -> "JointLaw":
         """The law proportional to the product of factors, each of columns inside a clique."""
         tables = [np.ones([shape[column] for column in clique]) for clique in tree.cliques]
         for columns, factor in factors.items():
@@ -57,16 +57,20 @@ class Law:
                 table *= _within(ratio, tree.separators[place], tree.cliques[place])
         return cls(shape=shape, tree=tree, tables=tuple(tables))
 
-    def among(self, possible: Mapping[Columns, Bools]) -> "Law":
-        """The law given that combinations of some columns are possible: it is 0 where a table of them is false."""
-        tree = JunctionTree.of(self.shape, [*self.tree.cliques, *possible])
+    def among(self, possible: Mapping[Columns, Bools | Floats], first: Columns = ()) -> "JointLaw":
+        """The law given that combinations of some columns are possible: it is 0 where a table of them is false.
+
+        Numbers in such a table multiply the odds of their combinations. `first`: columns of a table, or of a clique,
+        that are to be in the first clique.
+        """
+        tree = JunctionTree.of(self.shape, [*self.tree.cliques, *possible], first)
         factors = {
             clique: self._given(place, between)
             for place, (clique, between) in enumerate(zip(self.tree.cliques, self.tree.separators))
         }
         for columns, free in possible.items():
             factors[columns] = factors.get(columns, np.ones(free.shape)) * free
-        return Law.of(self.shape, tree, factors)
+        return JointLaw.of(self.shape, tree, factors)
 
     def marginal(self, columns: Columns) -> Floats:
         """Probabilities of the combinations of some columns inside a clique, of the shape of their categories."""
@@ -114,7 +118,7 @@ class Law:
         return near
 
 
-def summed(table: Floats, columns: Sequence[int], kept: Sequence[int]) -> Floats:
+def summed(table: Floats | Longs, columns: Sequence[int], kept: Sequence[int]) -> Floats:
     """A table of some columns summed over all but those that are kept, which stay in their order."""
     return np.asarray(table.sum(axis=tuple(place for place, column in enumerate(columns) if column not in kept)))
 
@@ -142,7 +146,9 @@ def _to_the_root(tree: JunctionTree, tables: list[Floats]) -> list[Floats]:
 
 def _positive(total: float) -> float:
     if total <= 0:
-        raise ParameterError("private-marginals: rules leave no combination of categories. Take some of them out.")
+        raise ParameterError(
+            "private-marginals: rules and margins leave no combination of categories. Take some of them out."
+        )
     return total
 
 
@@ -170,8 +176,8 @@ class Fitting:
     prior: dict[Columns, Floats] = field(default_factory=dict)
 
     def fit(
-        self, measured: Sequence[Measured], start: dict[Columns, Floats], steps: int
-    ) -> tuple[Law, dict[Columns, Floats]]:
+        self, measured: Sequence[NoisyMarginal], start: dict[Columns, Floats], steps: int
+    ) -> tuple[JointLaw, dict[Columns, Floats]]:
         """The law, and its theta, after so many steps of mirror descent from `start` (0 where it has none)."""
         theta = {m.columns: start.get(m.columns, np.zeros(m.counts.shape)) for m in measured}
         tree = JunctionTree.of(self.shape, [*theta, *self.possible, *self.prior])
@@ -206,16 +212,16 @@ class Fitting:
         places = [tree.holding(columns, self.shape) for columns in sets]
         return min(DEEPEST, SMALLEST_POWER / max(places.count(place) for place in places))
 
-    def _law(self, tree: JunctionTree, theta: dict[Columns, Floats], depth: float) -> Law:
+    def _law(self, tree: JunctionTree, theta: dict[Columns, Floats], depth: float) -> JointLaw:
         factors = {columns: exp(table) for columns, table in theta.items()}
         for columns, table in self.prior.items():
             beside = theta.get(columns)
             factors[columns] = exp(_no_deeper(table if beside is None else table + beside, depth))
         for columns, possible in self.possible.items():
             factors[columns] = np.where(possible, factors.get(columns, 1.0), 0.0)
-        return Law.of(self.shape, tree, factors)
+        return JointLaw.of(self.shape, tree, factors)
 
-    def _loss(self, law: Law, measured: Sequence[Measured]) -> tuple[float, dict[Columns, Floats]]:
+    def _loss(self, law: JointLaw, measured: Sequence[NoisyMarginal]) -> tuple[float, dict[Columns, Floats]]:
         """Half the squared differences over variances, and its slopes in the counts of each set of columns."""
         loss = 0.0
         slopes: dict[Columns, Floats] = {}

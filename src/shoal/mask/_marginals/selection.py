@@ -22,7 +22,7 @@ from shoal.kernels.elementary import power
 from shoal.mask._marginals.account import rate_for, variance_for
 from shoal.mask._marginals.exact_draws import discrete_gaussian, exponential_choice
 from shoal.mask._marginals.junction_tree import Columns, cells, elimination, maximal
-from shoal.mask._marginals.model import Fitting, Law, Measured
+from shoal.mask._marginals.model import Fitting, JointLaw, NoisyMarginal
 from shoal.mask._marginals.shrinking import shrunken
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Bools, Floats, Longs, Progress
@@ -51,7 +51,7 @@ STEPS = 40
 class Mechanism(Protocol):
     """All that is ever learnt of a table."""
 
-    def measure(self, columns: Columns, rho: Fraction) -> Measured:
+    def measure(self, columns: Columns, rho: Fraction) -> NoisyMarginal:
         """The counts of some columns' combinations with noise."""
 
     def choose(self, pairs: Sequence[Columns], scoring: "Scoring", rho: Fraction) -> int:
@@ -87,11 +87,11 @@ class OfTable:
     stream: SecretStream
     _counts: dict[Columns, Longs] = field(default_factory=dict, init=False)
 
-    def measure(self, columns: Columns, rho: Fraction) -> Measured:
+    def measure(self, columns: Columns, rho: Fraction) -> NoisyMarginal:
         variance = variance_for(rho, self.sensitivity)
         counts = self._count(columns)
         noisy = counts + discrete_gaussian(counts.size, variance, self.stream).reshape(counts.shape)
-        return Measured(columns=columns, counts=noisy, variance=variance)
+        return NoisyMarginal(columns=columns, counts=noisy, variance=variance)
 
     def choose(self, pairs: Sequence[Columns], scoring: Scoring, rho: Fraction) -> int:
         apart = [
@@ -111,7 +111,7 @@ class OfTable:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Search:
+class SelectionCourse:
     """The course of selection and measurement.
 
     Parameters
@@ -139,7 +139,7 @@ class Search:
     sensitivity: int
     prior: dict[Columns, Floats] = field(default_factory=dict)
 
-    def fitted(self, mechanism: Mechanism, progress: Progress) -> tuple[Law, int, list[Columns]]:
+    def fitted(self, mechanism: Mechanism, progress: Progress) -> tuple[JointLaw, int, list[Columns]]:
         """The law, the number of records as measured, and the pairs that were chosen."""
         self._check_size()
         measured = [mechanism.measure((column,), rho) for column, rho in enumerate(self._rho_of_singles)]
@@ -168,7 +168,7 @@ class Search:
         law, _ = fitting.fit(measured, theta, 5 * STEPS)
         return law, total, chosen
 
-    def _scoring(self, law: Law, total: int, pairs: Sequence[Columns], costs: Sequence[Fraction]) -> Scoring:
+    def _scoring(self, law: JointLaw, total: int, pairs: Sequence[Columns], costs: Sequence[Fraction]) -> Scoring:
         """What the scores of pairs are made of.
 
         Among tables of pairs beside the column `by`, a pair with it is part of as many as there are columns, any other
@@ -222,14 +222,14 @@ def _part(size: int) -> int:
     return int(power(float(size), BY_SIZE) * 16)
 
 
-def _total(measured: Sequence[Measured]) -> int:
+def _total(measured: Sequence[NoisyMarginal]) -> int:
     """The number of records: sums of single columns, each weighted by one over its variance; at least 1."""
     weights = [1 / (m.counts.size * m.variance) for m in measured]
     sums = [int(m.counts.sum()) * weight for m, weight in zip(measured, weights)]
     return max(round(sum(sums) / sum(weights)), 1)
 
 
-def _expected(law: Law, total: int, pairs: Sequence[Columns]) -> dict[Columns, Floats]:
+def _expected(law: JointLaw, total: int, pairs: Sequence[Columns]) -> dict[Columns, Floats]:
     """The model's counts of pairs of columns."""
     wanted = set(pairs)
     expected: dict[Columns, Floats] = {}

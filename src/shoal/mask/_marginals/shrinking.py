@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoal.mask._marginals.model import Measured
+from shoal.mask._marginals.model import NoisyMarginal
 from shoal.table.prelude import Floats
 
 
-def shrunken(measured: Measured, expected: Floats) -> Measured:
+def shrunken(measured: NoisyMarginal, expected: Floats) -> NoisyMarginal:
     """The counts that are likeliest given both (empirical Bayes, Efron & Morris 1973); they cost no privacy.
 
     A true count is taken to differ from the expected one e by a normal draw of variance c (e + 1), and the noisy one

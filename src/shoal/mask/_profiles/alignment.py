@@ -19,7 +19,7 @@ MOST_PAIRS = 5_000**2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Places:
+class RowPlaces:
     """Places of the rows of grouped persons.
 
     Parameters
@@ -34,7 +34,7 @@ class Places:
     count: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, people: People, groups: Longs) -> "Places":
+    def of(cls, people: People, groups: Longs) -> "RowPlaces":
         """The places of all rows.
 
         Parameters

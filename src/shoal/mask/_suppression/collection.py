@@ -9,13 +9,13 @@ import numpy as np
 
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.classes import classes
-from shoal.mask._suppression.task import Task, row_ids
+from shoal.mask._suppression.task import SuppressionTask, row_ids
 
 
 class Collection:
     """Records at risk on their way into classes, each row of the task one record."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: SuppressionTask) -> None:
         self._task = task
         self._columns = np.ascontiguousarray(task.codes.T)
         self._free = [j for j in range(len(task.cost)) if np.isfinite(task.cost[j]) and task.allowance[j] > 0]

@@ -21,7 +21,7 @@ import numpy as np
 from shoal.kernels.solver import milp
 from shoal.kernels.suppression import wildcard_counts
 from shoal.mask._suppression.patterns import lone_sets
-from shoal.mask._suppression.task import Losses, Task
+from shoal.mask._suppression.task import Losses, SuppressionTask
 from shoal.table.prelude import Longs, MissingCells
 from shoal.vocabulary.errors import ParameterError, Refused
 from shoal.vocabulary.facts import ByLabel
@@ -42,7 +42,7 @@ Moves = list[tuple[int, tuple[int, ...]]]
 class Programme:
     """A linear programme in integers, its rows gathered one after the other; its first variables are moves."""
 
-    def __init__(self, task: Task, moves: Moves) -> None:
+    def __init__(self, task: SuppressionTask, moves: Moves) -> None:
         self.cost = [float(task.cost[list(chosen)].sum()) for _, chosen in moves]
         self.most = [float(task.counts[b]) for b, _ in moves]
         self.of_row: dict[int, list[int]] = {}
@@ -85,7 +85,7 @@ class Programme:
         return np.round(solution.x).astype(np.int64), note
 
 
-def optimum(task: Task, missing: MissingCells, sacrifice: bool) -> Answer:
+def optimum(task: SuppressionTask, missing: MissingCells, sacrifice: bool) -> Answer:
     """The least weighted suppression and its proof, or the best found and a lower bound."""
     if missing == "nothing":
         return lone_sets(task), {"optimal": bool((task.allowance >= task.counts.sum()).all())}
@@ -109,7 +109,7 @@ def optimum(task: Task, missing: MissingCells, sacrifice: bool) -> Answer:
     return Losses.of_sets(wanted, [moves[v][1] for v, _ in used], table.shape[1]), note
 
 
-def _moves(task: Task, sacrifice: bool) -> Moves:
+def _moves(task: SuppressionTask, sacrifice: bool) -> Moves:
     """Moves under `wildcard`: rows and sets such that the original table makes the record safe."""
     table, counts = task.codes, task.counts
     base = wildcard_counts(table, counts)
@@ -130,7 +130,7 @@ def _moves(task: Task, sacrifice: bool) -> Moves:
     return moves
 
 
-def _cover(programme: Programme, task: Task, moves: Moves) -> None:
+def _cover(programme: Programme, task: SuppressionTask, moves: Moves) -> None:
     """Add the rows for `wildcard`."""
     table, counts = task.codes, task.counts
     base = wildcard_counts(table, counts)
@@ -147,7 +147,7 @@ def _cover(programme: Programme, task: Task, moves: Moves) -> None:
         programme.row([(v, 1.0) for v in own], 0, float(counts[b]))
 
 
-def _classes(programme: Programme, task: Task, moves: Moves) -> None:
+def _classes(programme: Programme, task: SuppressionTask, moves: Moves) -> None:
     """Add the rows for `equal`."""
     table, counts = task.codes, task.counts
     classes: dict[tuple[int, ...], list[int]] = {}

@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from shoal.kernels.arrays import Bools, Longs
 from shoal.mask._suppression.collection import Collection
-from shoal.mask._suppression.task import Losses, Task, row_ids
+from shoal.mask._suppression.task import Losses, SuppressionTask, row_ids
 
 Sets = list[tuple[int, ...]]
 
@@ -23,7 +23,7 @@ WHIM = 0.8
 """By up to this share the costs of sets vary from start to start."""
 
 
-def lone_sets(task: Task) -> Losses:
+def lone_sets(task: SuppressionTask) -> Losses:
     """The cheapest set of cells of each record at risk under `nothing`."""
     codes, need = task.codes, task.k - 1
     safe = (codes >= 0).all(axis=1) & (task.counts >= task.k)
@@ -46,7 +46,7 @@ def lone_sets(task: Task) -> Losses:
     return Losses.of_sets(rows, blanks, codes.shape[1])
 
 
-def _supported(task: Task, safe: Bools, rows: Longs, chosen: tuple[int, ...], need: int) -> Bools:
+def _supported(task: SuppressionTask, safe: Bools, rows: Longs, chosen: tuple[int, ...], need: int) -> Bools:
     """Shape (r,); which of some rows agree with `need` safe records outside a set and their missing cells."""
     codes = task.codes
     out = np.zeros(len(codes), dtype=bool)
@@ -59,7 +59,7 @@ def _supported(task: Task, safe: Bools, rows: Longs, chosen: tuple[int, ...], ne
     return out
 
 
-def pattern_groups(task: Task, rng: Generator, *, starts: int) -> Losses:
+def pattern_groups(task: SuppressionTask, rng: Generator, *, starts: int) -> Losses:
     """Sets of cells that leave classes of k under `equal`: the best of several greedy collections.
 
     The first start takes the cheapest sets first; the others vary the order at random. Records are looked at one by
@@ -80,7 +80,7 @@ def enough(k: int) -> int:
     return 2 * k - 1
 
 
-def _best_collection(task: Task, rng: Generator, starts: int) -> Bools:
+def _best_collection(task: SuppressionTask, rng: Generator, starts: int) -> Bools:
     """The cells to blank, where each row is one record."""
     best: Bools | None = None
     sets = task.sets()

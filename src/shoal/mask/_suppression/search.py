@@ -13,7 +13,7 @@ from shoal.mask._suppression.exact import optimum
 from shoal.mask._suppression.patterns import enough, lone_sets, pattern_groups
 from shoal.mask._suppression.people import Prices
 from shoal.mask._suppression.state import State
-from shoal.mask._suppression.task import Losses, Task, different_places, distinct_rows
+from shoal.mask._suppression.task import Losses, SuppressionTask, different_places, distinct_rows
 from shoal.table.prelude import Floats, Generator, Ints, Longs, MissingCells, Progress, Records, seed_of
 from shoal.vocabulary.errors import ParameterError, Refused, plural
 from shoal.vocabulary.facts import ByLabel
@@ -40,7 +40,7 @@ class Subset(TypedDict):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Search:
+class SuppressionSearch:
     """A search for few cells to blank; its parameters are those of `Suppress`."""
 
     # keys, fixed: the columns of a table of codes: those that may lose cells, and those that are compared only
@@ -80,7 +80,7 @@ class Search:
         return self.mended(state), notes
 
     def sparing(
-        self, given: Mapping[str, str], search: Callable[["Search"], tuple[Result, ByLabel]]
+        self, given: Mapping[str, str], search: Callable[["SuppressionSearch"], tuple[Result, ByLabel]]
     ) -> tuple[Result, ByLabel]:
         """The result of a search that blanks no key which others give back; of one that does if that is refused.
 
@@ -148,7 +148,9 @@ class Search:
         chosen = self._places(subset)
         prices = self.prices(subset["columns"], state.spent[chosen], n, together)
         codes, _, counts = state.among(chosen)
-        losses, note = self._solved(Task(codes=codes, counts=counts, k=k, cost=prices.cost, allowance=prices.allowance))
+        losses, note = self._solved(
+            SuppressionTask(codes=codes, counts=counts, k=k, cost=prices.cost, allowance=prices.allowance)
+        )
         return (state.without(losses, chosen, self.rng) if len(losses.rows) else state), note
 
     def prices(self, names: Sequence[str], spent: Longs, records: int, together: Mapping[str, float]) -> Prices:
@@ -169,13 +171,13 @@ class Search:
         """Cells to blank in the keys of some records, shape (n, q), for a k, with missing cells read as given."""
         how: How = "refined" if self.how == "optimal" else self.how
         rows, ids, counts = distinct_rows(codes)
-        task = Task(codes=rows, counts=counts, k=k, cost=prices.cost, allowance=prices.allowance)
+        task = SuppressionTask(codes=rows, counts=counts, k=k, cost=prices.cost, allowance=prices.allowance)
         losses, _ = replace(self, missing=reading, how=how, sacrifice=False)._solved(task)
         order, begins = np.argsort(ids, kind="stable"), np.cumsum(counts) - counts
         records = order[begins[losses.rows] + different_places(counts, losses.rows, self.rng)]
         return [(row, tuple(np.flatnonzero(cells).tolist())) for row, cells in zip(records.tolist(), losses.cells)]
 
-    def _solved(self, task: Task) -> tuple[Losses, ByLabel]:
+    def _solved(self, task: SuppressionTask) -> tuple[Losses, ByLabel]:
         if self.how == "optimal":
             return optimum(task, self.missing, self.sacrifice)
         if self.missing == "nothing":
@@ -187,7 +189,7 @@ class Search:
             return pattern_groups(task, self.rng, starts=starts), {"optimal": False, "starts": starts}
         return self._covered(task)
 
-    def _covered(self, task: Task) -> tuple[Losses, ByLabel]:
+    def _covered(self, task: SuppressionTask) -> tuple[Losses, ByLabel]:
         """The cells to blank under `wildcard`."""
         base = wildcard_counts(task.codes, task.counts)
         at_risk = int(task.counts[base < task.k].sum())
@@ -216,7 +218,7 @@ class Search:
         return losses, {"records at risk": at_risk, "cost of the greedy solution": solution.first, "cost": cost}
 
 
-def _blanked_altogether(task: Task) -> tuple[Losses, float] | None:
+def _blanked_altogether(task: SuppressionTask) -> tuple[Losses, float] | None:
     """The k - 1 records that are cheapest to blank altogether, which then agree with everybody, and what they cost.
 
     None where a column is to be kept, or may not lose so many cells.

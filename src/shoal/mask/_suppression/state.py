@@ -67,7 +67,7 @@ class State:
         begins = np.cumsum(sizes) - sizes
         return np.asarray(order[np.searchsorted(ends, begins[wanted] + places, side="right")])
 
-    def patterns(self, rng: Generator) -> "Patterns":
+    def patterns(self, rng: Generator) -> "RowPatterns":
         """Assignment of the blanked cells to records of each row of the table before, drawn at random."""
         blank = (self.codes < 0) & (self.before[self.source] >= 0)
         groups, _ = classes([self.source, *blank.T.astype(np.int32)], len(blank))
@@ -82,7 +82,7 @@ class State:
         of_all[source[alike[source]]] = cells[alike[source]]
         some = ~alike[source] & cells.any(axis=1)
         rows = np.repeat(source[some], times[some])
-        return Patterns(
+        return RowPatterns(
             counts=counts,
             of_all=of_all,
             rows=rows,
@@ -92,7 +92,7 @@ class State:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Patterns:
+class RowPatterns:
     """Cells lost by the records of each distinct row of a table."""
 
     counts: Longs  # Shape (s,); records of each row

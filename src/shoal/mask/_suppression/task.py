@@ -15,7 +15,7 @@ drawn one by one."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Task:
+class SuppressionTask:
     """One set of keys that is to reach k."""
 
     codes: Ints  # Shape (r, q); distinct rows of category codes of the keys, -1 for missing

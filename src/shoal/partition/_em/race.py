@@ -16,7 +16,7 @@ not.
 """
 
 
-class Runner(Protocol):
+class RacingFit(Protocol):
     """A fit on its way; `gain` is what its BIC rose by since the last look, infinite at the first."""
 
     @property
@@ -32,7 +32,7 @@ class Runner(Protocol):
         """The fit after twice as many steps; None if it broke down."""
 
 
-R = TypeVar("R", bound=Runner)
+R = TypeVar("R", bound=RacingFit)
 
 
 class Race(Generic[R]):

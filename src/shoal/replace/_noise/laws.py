@@ -39,7 +39,7 @@ RANK_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Law:
+class NoiseLaw:
     """A law of noise."""
 
     kind: Kind

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels.arrays import Floats, Longs
-from shoal.replace._trees.columns import Column
+from shoal.replace._trees.columns import TreeColumn
 from shoal.replace._trees.smoothing import FEW, ends_of_units
 from shoal.replace.decimals import MOST, decimals_of
-from shoal.table.order_rules import Cell, OrderRules
+from shoal.table.order_rules import OrderRules, TableColumn
 from shoal.table.prelude import Variable
 
 AGAIN = 20
@@ -21,29 +21,29 @@ AGAIN = 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Drawn:
+class MadeUpColumn:
     """A column that is made up."""
 
-    cell: Cell
-    column: Column
-    lows: tuple[Cell, ...]  # What bounds it from below
+    cell: TableColumn
+    column: TreeColumn
+    lows: tuple[TableColumn, ...]  # What bounds it from below
     starts: bool  # Whether the rows that hang on the same one are in order by it
-    ends: Cell | None  # For a column that starts: where a row ends, if there is such a column
+    ends: TableColumn | None  # For a column that starts: where a row ends, if there is such a column
     gaps: bool  # Whether cells are missing
     top: float  # The largest number that a few persons reach
     places: int  # Decimals of its numbers
 
     @classmethod
-    def of(cls, variable: Variable, cell: Cell, rules: OrderRules, persons: Longs) -> "Drawn":
+    def of(cls, variable: Variable, cell: TableColumn, rules: OrderRules, persons: Longs) -> "MadeUpColumn":
         """`persons`: shape (n,), whose each record is."""
         order = rules.order.get(cell.table, ())
         starts = cell.column in order[:1]
-        ends = Cell(cell.table, order[1]) if starts and len(order) > 1 else None
+        ends = TableColumn(cell.table, order[1]) if starts and len(order) > 1 else None
         numbers = variable.values[~variable.missing] if variable.continuous else np.empty(0)
         places = decimals_of(numbers) if len(numbers) else 0
         return cls(
             cell=cell,
-            column=Column.of(variable),
+            column=TreeColumn.of(variable),
             lows=rules.lows(cell),
             starts=starts,
             ends=ends,

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.random import Generator
 
 from shoal.kernels.arrays import Floats, Longs
-from shoal.replace._persons.columns import AGAIN, Drawn
-from shoal.replace._persons.fitted import Anchored, Model, TableModels
+from shoal.replace._persons.columns import AGAIN, MadeUpColumn
+from shoal.replace._persons.fitted import Anchored, FittedPart, TableModels
 from shoal.table.links import Keys, Links, root_of
-from shoal.table.order_rules import Cell, OrderRules
+from shoal.table.order_rules import OrderRules, TableColumn
 from shoal.table.prelude import Variable
 
-Known = dict[Cell, Floats]
+Known = dict[TableColumn, Floats]
 """Shape (m,) by cell; numbers that rules compare, of the rows that are being drawn or of those above them."""
 
 
@@ -26,7 +26,7 @@ class _Rows:
     """The rows of a table that were drawn so far."""
 
     above: list[Longs] = field(default_factory=list)  # The row above each
-    cells: dict[Cell, list[list[Floats]]] = field(default_factory=dict)  # The parts of a column, or its numbers
+    cells: dict[TableColumn, list[list[Floats]]] = field(default_factory=dict)  # The parts of a column, or its numbers
     count: int = 0
 
     def begun(self, above: Longs) -> Longs:
@@ -54,7 +54,7 @@ class _One:
     largest: Known  # Its numbers, or the largest of the rows below
 
 
-class Drawing:
+class PersonDrawing:
     """Draws persons with their rows.
 
     Parameters
@@ -116,10 +116,10 @@ class Drawing:
         for drawn in of.late:
             late += self._column(drawn, models[drawn.cell.column], [*before, *late], ended, known)
         own = {cell: known[cell] for cell in self.compared if self._inside(cell, name)}
-        ends = [known[Cell(name, column)] for column in self.order.order.get(name, ())]
+        ends = [known[TableColumn(name, column)] for column in self.order.order.get(name, ())]
         return _One(early=early, late=late, ended=np.fmax.reduce(ends) if ends else ended, largest=own)
 
-    def _inside(self, cell: Cell, name: str) -> bool:
+    def _inside(self, cell: TableColumn, name: str) -> bool:
         """True if a cell is of a table or of one below it."""
         return cell.table == name or self.order.is_below(cell.table, name)
 
@@ -154,7 +154,12 @@ class Drawing:
         return [counts, *last]
 
     def _column(
-        self, drawn: Drawn, models: tuple[Model, ...] | Anchored, before: list[Floats], ended: Floats, known: Known
+        self,
+        drawn: MadeUpColumn,
+        models: tuple[FittedPart, ...] | Anchored,
+        before: list[Floats],
+        ended: Floats,
+        known: Known,
     ) -> list[Floats]:
         """Draw a column; returns what it shows to those drawn after it.
 
@@ -177,7 +182,9 @@ class Drawing:
         known[drawn.cell] = values
         return drawn.shown(values, anchor)
 
-    def _numbers(self, drawn: Drawn, models: Anchored, before: list[Floats], anchor: Floats, limit: Floats) -> Floats:
+    def _numbers(
+        self, drawn: MadeUpColumn, models: Anchored, before: list[Floats], anchor: Floats, limit: Floats
+    ) -> Floats:
         """Shape (m,); numbers by their distance from an anchor, where there is one, drawn again beyond a limit."""
         m = len(anchor)
         present = np.ones(m, dtype=bool)
@@ -199,7 +206,7 @@ class Drawing:
             values[rows] = drawn.number(distances, anchor[rows], limit[rows], models.least)
         return values
 
-    def _drawn(self, model: Model, before: list[Floats], m: int) -> Floats:
+    def _drawn(self, model: FittedPart, before: list[Floats], m: int) -> Floats:
         """Shape (m,); values of a part, predicted by those before it."""
         values, broken = model.drawn(_stacked(before, m), self.rng)
         self.broken += broken

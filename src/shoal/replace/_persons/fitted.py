@@ -13,15 +13,15 @@ from typing import Protocol
 import numpy as np
 
 from shoal.kernels.arrays import Floats, Longs
-from shoal.replace._persons.columns import Drawn, largest_of_several
-from shoal.replace._trees.columns import Part
+from shoal.replace._persons.columns import MadeUpColumn, largest_of_several
+from shoal.replace._trees.columns import ColumnPart
 from shoal.table.links import Links, below
-from shoal.table.order_rules import Cell, OrderRules, succession
+from shoal.table.order_rules import OrderRules, TableColumn, succession
 from shoal.table.prelude import Generator, Records, Variable
 from shoal.vocabulary.errors import DataError, plural
 
 
-class Model(Protocol):
+class FittedPart(Protocol):
     """A fitted model of a part."""
 
     def drawn(self, x: Floats, rng: Generator) -> tuple[Floats, int]:
@@ -41,7 +41,7 @@ class Modelling:
         Fewest persons whose rows a model may be fitted to.
     """
 
-    fit: Callable[[Part, list[Part], Longs, Longs], Model]
+    fit: Callable[[ColumnPart, list[ColumnPart], Longs, Longs], FittedPart]
     fewest: int
 
 
@@ -49,15 +49,15 @@ class Modelling:
 class Anchored:
     """The models of a column that is drawn by its distance from other cells."""
 
-    kind: Model | None  # Whether it is missing; None if it never is
-    distance: Model | None  # Its distance from its anchor; None where too few persons have one
-    number: Model  # Its number, for rows without an anchor
+    kind: FittedPart | None  # Whether it is missing; None if it never is
+    distance: FittedPart | None  # Its distance from its anchor; None where too few persons have one
+    number: FittedPart  # Its number, for rows without an anchor
     # How far it lies above each of its bounds at most, and above the largest of them at least, but for a few persons
     reach: tuple[float, ...]
     least: float
 
 
-Models = dict[str, tuple[Model, ...] | Anchored]
+Models = dict[str, tuple[FittedPart, ...] | Anchored]
 """Models of columns: those of its parts, in the order in which they are drawn, or of its distance from other cells."""
 
 
@@ -65,10 +65,10 @@ Models = dict[str, tuple[Model, ...] | Anchored]
 class TableModels:
     """The models of one table."""
 
-    early: tuple[Drawn, ...]  # Columns that are drawn before the rows below
-    late: tuple[Drawn, ...]  # Columns that are drawn after them
+    early: tuple[MadeUpColumn, ...]  # Columns that are drawn before the rows below
+    late: tuple[MadeUpColumn, ...]  # Columns that are drawn after them
     levels: tuple[int, ...]  # Categories of each feature that the early ones show; 0 for numbers
-    counts: dict[str, Model]  # For each table right below, of the number of rows that hang on one
+    counts: dict[str, FittedPart]  # For each table right below, of the number of rows that hang on one
     # Models of the columns, early and late ones, of rows that are the first, and of others; None where too few persons
     # have more than one
     first: Models
@@ -97,17 +97,17 @@ class _Fitting:
         # By table: the place of each row and the row before it, what is known of a row when those below are drawn, and
         # what it shows to the row after it
         self.succession: dict[str, tuple[Longs, Longs]] = {}
-        self.anchors: dict[Cell, Floats] = {}
-        self.base: dict[str, list[Part]] = {}
-        self.early: dict[str, list[Part]] = {}
+        self.anchors: dict[TableColumn, Floats] = {}
+        self.base: dict[str, list[ColumnPart]] = {}
+        self.early: dict[str, list[ColumnPart]] = {}
         for name, records in tables.items():
             ordering = [records[column].values for column in order.order.get(name, ())]
             above = links.above.get(name, np.arange(links.sizes[name]))
             self.succession[name] = succession(ordering, above)
         self.columns = {
             name: {
-                column: Drawn.of(
-                    self._of_several(records[column], name), Cell(name, column), order, links.persons[name]
+                column: MadeUpColumn.of(
+                    self._of_several(records[column], name), TableColumn(name, column), order, links.persons[name]
                 )
                 for column in order.in_turn(name, records.names())
             }
@@ -120,7 +120,7 @@ class _Fitting:
 
     def _check(self) -> None:
         named = [cell for rule in self.order.rules for cell in rule]
-        named += [Cell(name, column) for name, columns in self.order.order.items() for column in columns]
+        named += [TableColumn(name, column) for name, columns in self.order.order.items() for column in columns]
         for cell in dict.fromkeys(named):
             if not self.columns[cell.table][cell.column].column.variable.continuous:
                 raise DataError(
@@ -163,13 +163,13 @@ class _Fitting:
         blank = np.nan if variable.continuous else -1
         return variable.with_values(np.where(np.logical_or.reduce([~cells, *few]), blank, variable.values))
 
-    def _early(self, name: str) -> list[Drawn]:
+    def _early(self, name: str) -> list[MadeUpColumn]:
         return [drawn for drawn in self.columns[name].values() if drawn.cell not in self.order.late]
 
-    def _late(self, name: str) -> list[Drawn]:
+    def _late(self, name: str) -> list[MadeUpColumn]:
         return [drawn for drawn in self.columns[name].values() if drawn.cell in self.order.late]
 
-    def _base(self, name: str) -> list[Part]:
+    def _base(self, name: str) -> list[ColumnPart]:
         """What is known of a row before it is drawn: the rows above, the number of rows beside it, and its place."""
         parent = self.links.keys[name].parent
         if parent is None:
@@ -180,7 +180,7 @@ class _Fitting:
         place = self.succession[name][0]
         return [*known, _numbers(counts[above].astype(np.float64)), _numbers(place.astype(np.float64))]
 
-    def _anchor(self, drawn: Drawn) -> Floats:
+    def _anchor(self, drawn: MadeUpColumn) -> Floats:
         """Shape (n,); the largest cell that bounds each one of a column from below, NaN where there is none."""
         if drawn.cell not in self.anchors:
             name = drawn.cell.table
@@ -192,7 +192,7 @@ class _Fitting:
             self.anchors[drawn.cell] = np.fmax.reduce(bounds)
         return self.anchors[drawn.cell]
 
-    def _values(self, cell: Cell, name: str) -> Floats:
+    def _values(self, cell: TableColumn, name: str) -> Floats:
         """Shape (n,); a cell of each row of a table, of its row above, or the largest one of its rows below."""
         values = self.columns[cell.table][cell.column].values
         if not self.order.is_below(cell.table, name):
@@ -201,7 +201,7 @@ class _Fitting:
         np.fmax.at(largest, self.links.rows_of(name, cell.table), values)
         return largest
 
-    def _shown(self, drawn: Drawn) -> list[Part]:
+    def _shown(self, drawn: MadeUpColumn) -> list[ColumnPart]:
         """What a column shows to those drawn after it."""
         if not drawn.anchored:
             return list(drawn.column.parts)
@@ -221,22 +221,22 @@ class _Fitting:
             later=self._columns(name, again, self._previous(name)) if several else None,
         )
 
-    def _count(self, name: str, lower: str) -> Model:
+    def _count(self, name: str, lower: str) -> FittedPart:
         n = self.links.sizes[name]
         counts = np.bincount(self.links.above[lower], minlength=n).astype(np.float64)
-        part = Part(values=counts, levels=0, continuous=True)
+        part = ColumnPart(values=counts, levels=0, continuous=True)
         return self._model(part, [*self.base[name], *self.early[name]], np.arange(n), name)
 
-    def _model(self, part: Part, before: Sequence[Part], at: Longs, name: str) -> Model:
+    def _model(self, part: ColumnPart, before: Sequence[ColumnPart], at: Longs, name: str) -> FittedPart:
         return self.modelling.fit(part, list(before), at, self.links.persons[name])
 
-    def _previous(self, name: str) -> list[Part]:
+    def _previous(self, name: str) -> list[ColumnPart]:
         """What the row before shows of itself."""
         previous = self.succession[name][1]
         shown = [*self.early[name], *(part for drawn in self._late(name) for part in self._shown(drawn))]
         return [_taken(part, previous) for part in shown]
 
-    def _columns(self, name: str, at: Longs, previous: list[Part]) -> Models:
+    def _columns(self, name: str, at: Longs, previous: list[ColumnPart]) -> Models:
         """The models of a table's columns, fitted to some of its rows."""
         before, models = [*self.base[name], *previous], {}
         for drawn in self._early(name):
@@ -249,19 +249,21 @@ class _Fitting:
             before += self._shown(drawn)
         return models
 
-    def _column(self, drawn: Drawn, before: Sequence[Part], at: Longs) -> tuple[Model, ...] | Anchored:
+    def _column(
+        self, drawn: MadeUpColumn, before: Sequence[ColumnPart], at: Longs
+    ) -> tuple[FittedPart, ...] | Anchored:
         name, parts = drawn.cell.table, drawn.column.parts
         if not drawn.anchored:
             return tuple(self._model(part, [*before, *parts[:number]], at, name) for number, part in enumerate(parts))
         anchor = self._anchor(drawn)
         lows = [self._values(low, name) for low in drawn.lows]
         before = [*before, *map(_numbers, drawn.about(anchor, lows))]
-        kind = Part(values=np.isnan(drawn.values).astype(np.float64), levels=2)
+        kind = ColumnPart(values=np.isnan(drawn.values).astype(np.float64), levels=2)
         known = at[~np.isnan(drawn.values[at])]
         before = [*before, *([kind] if drawn.gaps else [])]
         near, alone = (known[np.isnan(anchor[known]) == lacks] for lacks in (False, True))
-        distance = Part(values=drawn.values - anchor, levels=0, continuous=True)
-        number = Part(values=drawn.values, levels=0, continuous=True)
+        distance = ColumnPart(values=drawn.values - anchor, levels=0, continuous=True)
+        number = ColumnPart(values=drawn.values, levels=0, continuous=True)
         return Anchored(
             reach=tuple(largest_of_several(drawn.values - low, self.links.persons[name]) for low in lows),
             least=max(0.0, -largest_of_several(anchor - drawn.values, self.links.persons[name])),
@@ -274,7 +276,7 @@ class _Fitting:
         """True if some rows are those of as many persons as a leaf must have."""
         return len(np.unique(self.links.persons[name][at])) >= self.modelling.fewest
 
-    def _of_rows_below(self, name: str) -> list[Part]:
+    def _of_rows_below(self, name: str) -> list[ColumnPart]:
         """For each table right below: the number of rows that hang on a row, and what the last of them shows."""
         parts = []
         for lower in below(self.links.keys, name):
@@ -288,19 +290,19 @@ class _Fitting:
         return parts
 
 
-def _part(values: Floats, levels: int) -> Part:
-    return Part(values=values, levels=levels)
+def _part(values: Floats, levels: int) -> ColumnPart:
+    return ColumnPart(values=values, levels=levels)
 
 
-def _numbers(values: Floats) -> Part:
-    return Part(values=values, levels=0)
+def _numbers(values: Floats) -> ColumnPart:
+    return ColumnPart(values=values, levels=0)
 
 
-def _taken(part: Part, rows: Longs) -> Part:
-    return Part(values=part.values[rows], levels=part.levels)
+def _taken(part: ColumnPart, rows: Longs) -> ColumnPart:
+    return ColumnPart(values=part.values[rows], levels=part.levels)
 
 
-def _or_none(part: Part, rows: Longs) -> Part:
+def _or_none(part: ColumnPart, rows: Longs) -> ColumnPart:
     """A part at some rows; no row, -1, is a category of its own."""
     levels = part.levels + 1 if part.levels else 0
-    return Part(values=np.append(part.values, float(part.levels) if levels else np.nan)[rows], levels=levels)
+    return ColumnPart(values=np.append(part.values, float(part.levels) if levels else np.nan)[rows], levels=levels)

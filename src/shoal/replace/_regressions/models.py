@@ -13,7 +13,7 @@ from shoal.replace._residuals.rotation import NEGLIGIBLE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Linear:
+class LinearRegression:
     """A normal linear regression.
 
     In the orthonormal coordinates of the design the coefficients are independent with the error variance, whose
@@ -29,7 +29,7 @@ class Linear:
     sigma: float
 
     @classmethod
-    def of(cls, x: Floats, y: Floats) -> "Linear":
+    def of(cls, x: Floats, y: Floats) -> "LinearRegression":
         """The regression of y (n,) on x (n, p), with the estimates of its parameters."""
         middle = float(y.mean())
         values, right = (part[0] for part in singular(x[None]))
@@ -52,7 +52,7 @@ class Linear:
             sigma=0.0 if exact else float(np.sqrt(rss / freedom)),
         )
 
-    def drawn(self, rng: Generator) -> "Linear":
+    def drawn(self, rng: Generator) -> "LinearRegression":
         """The regression with parameters drawn from their posterior distribution."""
         if self.exact:
             return self

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.random import Generator
 
 from shoal.kernels.arrays import Floats, Longs, ints
-from shoal.replace._regressions.models import Linear, Logistic
+from shoal.replace._regressions.models import LinearRegression, Logistic
 from shoal.replace._residuals.rotation import NEGLIGIBLE
-from shoal.replace._trees.columns import Part
+from shoal.replace._trees.columns import ColumnPart
 from shoal.replace._trees.smoothing import ends_of_units
 from shoal.replace.marginals import Margin, margin
 from shoal.replace.sequential_regression import SequentialRegression
@@ -49,27 +49,33 @@ class _Predictor:
 class RegressionModel:
     """Source of the new values of a part."""
 
-    part: Part
+    part: ColumnPart
     predictors: tuple[_Predictor, ...]
     exclusions: Exclusions
     logistic: Logistic | None = None  # For categories
-    linear: Linear | None = None  # For numbers, with their scale and support; None where there is none
+    linear: LinearRegression | None = None  # For numbers, with their scale and support; None where there is none
     scale: Margin | None = None
     support: Support | None = None
 
     @classmethod
     def of(
-        cls, part: Part, before: Sequence[Part], at: Longs, method: SequentialRegression, rng: Generator, units: Longs
+        cls,
+        part: ColumnPart,
+        before: Sequence[ColumnPart],
+        at: Longs,
+        method: SequentialRegression,
+        rng: Generator,
+        units: Longs,
     ) -> "RegressionModel":
         """The model fitted to the records `at`; `units`: shape (n,) of all records, whose each is."""
         own = part.values[at]
         known = np.flatnonzero(~np.isnan(own))
         predictors = tuple(_Predictor.of(p.values[at], p.levels) for p in before)
         x = _design(predictors, [p.values[at] for p in before], len(at))[known]
-        here = Part(values=own, levels=part.levels)
+        here = ColumnPart(values=own, levels=part.levels)
         rules = Exclusions(pairs={}, ranges={}, levels=part.levels)
         if method.exclude:
-            rules = Exclusions.of(here, [Part(values=p.values[at], levels=p.levels) for p in before])
+            rules = Exclusions.of(here, [ColumnPart(values=p.values[at], levels=p.levels) for p in before])
         model = cls(part=part, predictors=predictors, exclusions=rules)
         if not len(known):
             return model
@@ -77,7 +83,7 @@ class RegressionModel:
             logistic = Logistic.of(x, ints(own[known]))
             return replace(model, logistic=logistic.drawn(rng) if method.draw_parameters else logistic)
         scale = margin(own[known], method.marginals, "of synthesis")
-        linear = Linear.of(x, scale.there(own[known]))
+        linear = LinearRegression.of(x, scale.there(own[known]))
         return replace(
             model,
             linear=linear.drawn(rng) if method.draw_parameters else linear,

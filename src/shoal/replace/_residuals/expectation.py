@@ -26,7 +26,7 @@ DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Normal:
+class MultivariateNormal:
     """A multivariate normal distribution of columns."""
 
     mean: Floats  # Shape (d,)
@@ -54,7 +54,7 @@ class Normal:
         return linear.product(ratios[np.ix_(missing, present)], inverse) * (scale[missing][:, None] / scale[present])
 
 
-def known_moments(x: Floats, elsewhere: Floats) -> Normal:
+def known_moments(x: Floats, elsewhere: Floats) -> MultivariateNormal:
     """Means and variances of the known cells of each column (n, d), which are taken to be independent.
 
     `elsewhere`, shape (d,): means of columns without a known cell.
@@ -64,10 +64,10 @@ def known_moments(x: Floats, elsewhere: Floats) -> Normal:
     middle = np.where(present.any(axis=0), np.fmax.reduce(x, axis=0), elsewhere)
     middle = middle + np.where(present, x - middle, 0.0).sum(axis=0) / counts
     variances = (np.where(present, x - middle, 0.0) ** 2).sum(axis=0) / counts
-    return Normal(mean=middle, covariance=np.diag(variances))
+    return MultivariateNormal(mean=middle, covariance=np.diag(variances))
 
 
-def likeliest(x: Floats, elsewhere: Floats) -> Normal:
+def likeliest(x: Floats, elsewhere: Floats) -> MultivariateNormal:
     """The normal distribution under which the known cells of a table (n, d) are likeliest, divisor n.
 
     After `ROUNDS` rounds the last one. `elsewhere`, shape (d,): means of columns without a known cell, whose variance
@@ -85,7 +85,7 @@ def likeliest(x: Floats, elsewhere: Floats) -> Normal:
         moved = np.abs(now.covariance - before.covariance) / (spread[:, None] * spread)
         if max(moved.max(), (np.abs(now.mean - before.mean) / spread).max()) <= SETTLED:
             break
-    return Normal(mean=start.mean + now.mean * unit, covariance=now.covariance * (unit[:, None] * unit))
+    return MultivariateNormal(mean=start.mean + now.mean * unit, covariance=now.covariance * (unit[:, None] * unit))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,7 +103,7 @@ class _Part:
         products = tall.cross(present[None], present[None])[0]
         return cls(missing=missing, count=len(rows), sums=present.sum(axis=0), products=products)
 
-    def expected(self, now: Normal) -> tuple[Floats, Floats]:
+    def expected(self, now: MultivariateNormal) -> tuple[Floats, Floats]:
         """Shape (d,) and (d, d); sums and products of all cells, as they are expected."""
         present, count = ~self.missing, self.count
         turn = np.eye(len(present))[:, present]
@@ -118,8 +118,8 @@ class _Part:
         return sums + count * level, products
 
 
-def _round(parts: list[_Part], now: Normal, n: int) -> Normal:
+def _round(parts: list[_Part], now: MultivariateNormal, n: int) -> MultivariateNormal:
     sums, products = (sum(both) for both in zip(*(part.expected(now) for part in parts)))
     mean = sums / n
     covariance = products / n - mean[:, None] * mean
-    return Normal(mean=mean, covariance=(covariance + covariance.T) / 2)
+    return MultivariateNormal(mean=mean, covariance=(covariance + covariance.T) / 2)

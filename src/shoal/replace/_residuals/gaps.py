@@ -40,7 +40,7 @@ NONE = -1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Gaps:
+class GapDivision:
     """Division of the records of a partition into those that are drawn together."""
 
     partition: Partition
@@ -53,7 +53,7 @@ class Gaps:
     least: int  # So many records must a base and those joined to it be
 
     @classmethod
-    def of(cls, partition: Partition, known: Bools, least: int, kept: int) -> "Gaps":
+    def of(cls, partition: Partition, known: Bools, least: int, kept: int) -> "GapDivision":
         """Divide groups by the cells (n, L) that are there.
 
         `least`: so many records of a group with the same cells stand alone, or `ENOUGH`; 0 if any number does; `kept`:

@@ -18,7 +18,7 @@ from shoal.vocabulary.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Part(Feature):
+class ColumnPart(Feature):
     """A column or a part of it."""
 
     continuous: bool = False  # Whether new numbers may lie between those of the original
@@ -26,18 +26,18 @@ class Part(Feature):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Column:
+class TreeColumn:
     """A column and its parts."""
 
     variable: Variable
-    parts: tuple[Part, ...]
+    parts: tuple[ColumnPart, ...]
     # For numbers with gaps: what stands in place of a number of kind 1, 2, ..., as codes of the variable (-1 for
     # missing)
     kinds: Longs | None = None
     numbers: Floats | None = None  # For text that holds numbers: the number of each category, NaN for other categories
 
     @classmethod
-    def of(cls, variable: Variable, *, as_numbers: bool = False) -> "Column":
+    def of(cls, variable: Variable, *, as_numbers: bool = False) -> "TreeColumn":
         """A column of any level of measurement; `as_numbers` reads text as numbers where it is one."""
         values, missing = variable.values, variable.missing
         if variable.level == "nominal" and as_numbers:
@@ -45,16 +45,16 @@ class Column:
         if variable.level == "nominal":
             count = len(variable.categories)
             codes = np.where(missing, count, values).astype(np.float64)
-            return cls(variable=variable, parts=(Part(values=codes, levels=count + 1),))
+            return cls(variable=variable, parts=(ColumnPart(values=codes, levels=count + 1),))
         numbers = np.where(missing, np.nan, values).astype(np.float64)
-        numeric = Part(values=numbers, levels=0, continuous=variable.continuous, after_kind=bool(missing.any()))
+        numeric = ColumnPart(values=numbers, levels=0, continuous=variable.continuous, after_kind=bool(missing.any()))
         if not missing.any():
             return cls(variable=variable, parts=(numeric,))
-        kind = Part(values=missing.astype(np.float64), levels=2)
+        kind = ColumnPart(values=missing.astype(np.float64), levels=2)
         return cls(variable=variable, parts=(kind, numeric), kinds=np.array([-1]))
 
     @classmethod
-    def _of_text(cls, variable: Variable) -> "Column":
+    def _of_text(cls, variable: Variable) -> "TreeColumn":
         numbers = _numbers(variable)
         codes = variable.values
         others = np.unique(codes[np.isnan(np.append(numbers, np.nan)[codes])])  # -1, missing, is the last
@@ -62,8 +62,8 @@ class Column:
         for number, code in enumerate(others):
             kind[codes == code] = number + 1
         values = np.append(numbers, np.nan)[codes]
-        numeric = Part(values=values, levels=0, continuous=True, after_kind=len(others) > 0)
-        parts = (Part(values=kind, levels=len(others) + 1), numeric) if len(others) else (numeric,)
+        numeric = ColumnPart(values=values, levels=0, continuous=True, after_kind=len(others) > 0)
+        parts = (ColumnPart(values=kind, levels=len(others) + 1), numeric) if len(others) else (numeric,)
         return cls(variable=variable, parts=parts, kinds=others.astype(np.int64), numbers=numbers)
 
     def written(self, features: list[Floats]) -> Variable:

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from shoal.kernels.arrays import Bools, Longs
-from shoal.replace._trees.columns import Column
+from shoal.replace._trees.columns import TreeColumn
 from shoal.table.prelude import Floats
 from shoal.vocabulary.facts import Facts, OfOriginal
 
@@ -34,7 +34,7 @@ TRIED = 20
 """Exchanges tried in a round are one in so many of the records, and at least so many."""
 
 
-def codes_of(column: Column, sets: list[list[Floats]]) -> list[Longs]:
+def codes_of(column: TreeColumn, sets: list[list[Floats]]) -> list[Longs]:
     """Shape (n,) for each of several sets of values of a column's parts; the cell of its axis in a table.
 
     The first set is the original.
@@ -117,7 +117,7 @@ def _cells(tables: list[Longs]) -> tuple[list[Longs], int]:
     return [np.column_stack(own) for own in cells], start
 
 
-def choose(columns: Sequence[Column], sets: list[list[Floats]], members: Sequence[Longs], by: str | None) -> Facts:
+def choose(columns: Sequence[TreeColumn], sets: list[list[Floats]], members: Sequence[Longs], by: str | None) -> Facts:
     """Put into the first set the nearest records of all sets, in place; how near the tables were, and are.
 
     Parameters

@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from shoal.kernels.arrays import Floats, Longs, ints
 from shoal.kernels.trees.grow import Features
-from shoal.replace._trees.columns import Part
+from shoal.replace._trees.columns import ColumnPart
 from shoal.replace._trees.donors import Donors, Growing
 from shoal.replace._trees.smoothing import Smoother
 from shoal.replace.structural_zeros import Exclusions
@@ -26,10 +26,10 @@ class Rules:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Model:
+class PartModel:
     """Source of the new values of a part."""
 
-    part: Part
+    part: ColumnPart
     values: Floats  # Shape (n,); those of the original records that have one
     donors: Donors  # The trees; none where nothing predicts, or no record has a value
     smoother: Smoother | None  # What moves numbers; None where values are released as they are
@@ -38,14 +38,14 @@ class Model:
     @classmethod
     def of(
         cls,
-        part: Part,
-        before: list[Part],
+        part: ColumnPart,
+        before: list[ColumnPart],
         features: Features | None,
         at: Longs,
         rules: Rules,
         rng: Generator,
         units: Longs | None = None,
-    ) -> "Model":
+    ) -> "PartModel":
         """The model of a part given those before it, fitted to the records `at`.
 
         `features`: `features_of` those before it; `units`: shape (n,) of all records, whose each is; a leaf then holds
@@ -62,8 +62,8 @@ class Model:
         smooth = rules.smooth and part.continuous and len(values)
         exclusions = None
         if rules.exclude:
-            here = Part(values=own, levels=part.levels)
-            exclusions = Exclusions.of(here, [Part(values=p.values[at], levels=p.levels) for p in before])
+            here = ColumnPart(values=own, levels=part.levels)
+            exclusions = Exclusions.of(here, [ColumnPart(values=p.values[at], levels=p.levels) for p in before])
         return cls(
             part=part,
             values=values,
@@ -87,7 +87,7 @@ class Model:
         return drawn, 0 if self.exclusions is None else _mend(drawn, rows, x, self, self.exclusions, rng)
 
 
-def features_of(parts: list[Part], at: Longs) -> Features | None:
+def features_of(parts: list[ColumnPart], at: Longs) -> Features | None:
     """What trees are grown on: some parts of the records `at`; None without any."""
     return Features.of([part.values[at] for part in parts], [part.levels for part in parts]) if parts else None
 
@@ -97,8 +97,8 @@ class Chain:
     """The models of a group of records, one for each part that is drawn."""
 
     at: Longs  # Shape (n,); the records
-    given: tuple[Part, ...]  # What is kept and predicts
-    models: tuple[Model, ...]
+    given: tuple[ColumnPart, ...]  # What is kept and predicts
+    models: tuple[PartModel, ...]
 
     def draw_into(self, values: list[Floats], rows: Longs, first: int, rng: Generator) -> int:
         """New values for some of the records, in place, of each part from `first` on; how many of them break a rule."""
@@ -112,7 +112,12 @@ class Chain:
 
 
 def synthesised(
-    parts: list[Part], given: list[Part], at: Longs, rules: Rules, rng: Generator, units: Longs | None = None
+    parts: list[ColumnPart],
+    given: list[ColumnPart],
+    at: Longs,
+    rules: Rules,
+    rng: Generator,
+    units: Longs | None = None,
 ) -> tuple[list[Floats], int, Chain]:
     """New values of the records `at` for each part in turn, how many draws had to break a rule, and the models.
 
@@ -122,7 +127,7 @@ def synthesised(
     new = [part.values[at] for part in given]
     for part in parts:
         x = np.vstack(new) if new else np.empty((0, len(at)))
-        models.append(Model.of(part, before, features, at, rules, rng, units))
+        models.append(PartModel.of(part, before, features, at, rules, rng, units))
         drawn, count = models[-1].drawn(x, rng)
         broken += count
         before.append(part)
@@ -131,7 +136,7 @@ def synthesised(
     return new[len(given) :], broken, Chain(at=at, given=tuple(given), models=tuple(models))
 
 
-def _mend(drawn: Floats, rows: Longs, x: Floats, model: Model, exclusions: Exclusions, rng: Generator) -> int:
+def _mend(drawn: Floats, rows: Longs, x: Floats, model: PartModel, exclusions: Exclusions, rng: Generator) -> int:
     """Draw again what breaks a rule, in place; the number of values that break one all the same."""
     if not exclusions:
         return 0
@@ -147,7 +152,7 @@ def _mend(drawn: Floats, rows: Longs, x: Floats, model: Model, exclusions: Exclu
 
 
 def _category_of_the_whole(
-    drawn: Floats, rows: Longs, x: list[Floats], model: Model, exclusions: Exclusions, rng: Generator
+    drawn: Floats, rows: Longs, x: list[Floats], model: PartModel, exclusions: Exclusions, rng: Generator
 ) -> int:
     """Categories by their frequency among all that break no rule."""
     counts = np.bincount(model.values.astype(np.int64), minlength=model.part.levels)
@@ -159,7 +164,7 @@ def _category_of_the_whole(
 
 
 def _number_of_the_whole(
-    drawn: Floats, rows: Longs, x: list[Floats], model: Model, exclusions: Exclusions, rng: Generator
+    drawn: Floats, rows: Longs, x: list[Floats], model: PartModel, exclusions: Exclusions, rng: Generator
 ) -> int:
     """Numbers of the column, at random among all that break no rule."""
     low, high = exclusions.bounds(x, rows)

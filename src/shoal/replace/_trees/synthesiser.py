@@ -20,11 +20,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from shoal.replace._trees.columns import Column, Part
+from shoal.replace._trees.columns import ColumnPart, TreeColumn
 from shoal.replace._trees.donors import Growing
 from shoal.replace._trees.nearest_tables import choose
 from shoal.replace._trees.sequence import Chain, Rules, synthesised
-from shoal.replace._trees.unlike_uniques import Drawing, facts_of, redrawn
+from shoal.replace._trees.unlike_uniques import DrawnColumns, facts_of, redrawn
 from shoal.replace.base import Replacement
 from shoal.table.prelude import Floats, Generator, Longs, Partition, Progress, Records, StepResult, tracked
 from shoal.table.records import unchanged
@@ -105,7 +105,7 @@ class TreeSynthesiser(Replacement):
             self._check_exchangeable(drawn, partition)
         given = [part for name in self.given for part in self._column(records, name).parts]
         if self.groups == "predictor" and partition.n_groups > 1:
-            given.append(Part(values=partition.labels.astype(np.float64), levels=partition.n_groups))
+            given.append(ColumnPart(values=partition.labels.astype(np.float64), levels=partition.n_groups))
         members = list(partition.members()) if self.groups == "own" else [np.arange(len(records))]
         new, broken, chains = self._draw(drawn, given, members, records.unit_numbers("person"), rng, progress)
         sets = [new]
@@ -117,7 +117,7 @@ class TreeSynthesiser(Replacement):
             "groups with trees of their own": Count(n=len(members), unit="groups"),
             "values that never occur together in the original": Count(n=broken, unit="cells"),
         }
-        drawings = [Drawing(records=records, columns=drawn, chains=chains, new=values) for values in sets]
+        drawings = [DrawnColumns(records=records, columns=drawn, chains=chains, new=values) for values in sets]
         counts = [redrawn(drawing, rng) for drawing in drawings if self.no_exact_matches]
         if self.candidates > 1:
             facts |= choose(drawn, sets, members, self.by)
@@ -129,7 +129,7 @@ class TreeSynthesiser(Replacement):
         facts["records unchanged"] = Count(n=int(unchanged(records, written).sum()), of=len(records))
         return StepResult(records=records.with_variables(*written), facts=facts)
 
-    def _check_exchangeable(self, columns: Sequence[Column], partition: Partition) -> None:
+    def _check_exchangeable(self, columns: Sequence[TreeColumn], partition: Partition) -> None:
         """Refuse candidates where something of a record stays that others were not drawn for."""
         if self.given or (self.groups == "predictor" and partition.n_groups > 1):
             raise ParameterError(
@@ -139,13 +139,13 @@ class TreeSynthesiser(Replacement):
         if self.by is not None and self.by not in [column.variable.name for column in columns]:
             raise ParameterError(f"{self.method_name}: by must be one of the step's columns; '{self.by}' is not.")
 
-    def _column(self, records: Records, name: str) -> Column:
-        return Column.of(records[name], as_numbers=name in self.numbers)
+    def _column(self, records: Records, name: str) -> TreeColumn:
+        return TreeColumn.of(records[name], as_numbers=name in self.numbers)
 
     def _draw(
         self,
-        columns: list[Column],
-        given: list[Part],
+        columns: list[TreeColumn],
+        given: list[ColumnPart],
         members: Sequence[Longs],
         persons: Longs | None,
         rng: Generator,

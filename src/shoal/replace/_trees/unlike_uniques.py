@@ -22,7 +22,7 @@ from numpy.random import Generator
 from shoal.judges.joint_codes import joint_codes
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.classes import classes
-from shoal.replace._trees.columns import Column
+from shoal.replace._trees.columns import TreeColumn
 from shoal.replace._trees.sequence import Chain
 from shoal.table.prelude import Records
 from shoal.table.schema import UNITS
@@ -33,11 +33,11 @@ ROUNDS = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Drawing:
+class DrawnColumns:
     """Columns that were drawn."""
 
     records: Records  # As they were
-    columns: list[Column]
+    columns: list[TreeColumn]
     chains: list[Chain]  # Of each group
     new: list[Floats]  # Shape (n,) each; values of the columns' parts, one column after the other
 
@@ -63,7 +63,7 @@ def facts_of(counts: Sequence[tuple[int, int]]) -> Facts:
     }
 
 
-def redrawn(drawing: Drawing, rng: Generator) -> tuple[int, int]:
+def redrawn(drawing: DrawnColumns, rng: Generator) -> tuple[int, int]:
     """Draw again what equals a unique original, in place.
 
     Returns how many draws were rejected, and how many of the first ones equalled the same original, at most. Raises

@@ -215,7 +215,7 @@ class Blanking:
                 stage = self.written(stage, lost, f"turn-{turn}")
         return stage
 
-    def _given_away(self, stage: Stage, schema: Schema, laws: Laws, given: Mapping[str, str]) -> list["Source"]:
+    def _given_away(self, stage: Stage, schema: Schema, laws: Laws, given: Mapping[str, str]) -> list["GivingColumns"]:
         """The columns that give missing cells of a key away, where blanking one of these or the key helps: not the key
         beside columns that give it back by arithmetic.
         """
@@ -226,15 +226,15 @@ class Blanking:
         chosen = []
         for law, _ in given_away(stage, schema, memory, spill, self.released, lacking, laws):
             if terms := [name for name in law.by if name in free]:
-                chosen.append(Source(by=law.by, on=law.on, blank=terms[0]))
+                chosen.append(GivingColumns(by=law.by, on=law.on, blank=terms[0]))
             elif law.on in free and {*law.by, law.on} not in tied:
-                chosen.append(Source(by=law.by, on=law.on, blank=law.on))
+                chosen.append(GivingColumns(by=law.by, on=law.on, blank=law.on))
         for formula, name in filled:
             terms = [term for term in formula.others(name) if term in free]
-            chosen += [Source(by=(), on=name, blank=term) for term in terms[:1]]
+            chosen += [GivingColumns(by=(), on=name, blank=term) for term in terms[:1]]
         return chosen
 
-    def _without_sources(self, stage: Stage, sources: Sequence["Source"], turn: str) -> Stage:
+    def _without_sources(self, stage: Stage, sources: Sequence["GivingColumns"], turn: str) -> Stage:
         """The stage after the key that determines a missing cell lost its cell beside it; where it is no key that may
         lose cells, after all records with the same cell of it lost theirs of the other.
         """
@@ -263,7 +263,7 @@ class Blanking:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class GivingColumns:
     """Columns that give missing cells of another away, and the column that is blanked against it.
 
     Parameters
@@ -318,7 +318,7 @@ def _numbered_in(chunk: pl.DataFrame, numbered: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write_without_sources(
-    chunk: pl.DataFrame, path: Path, sources: Sequence[Source], cells: Sequence[pl.DataFrame | None]
+    chunk: pl.DataFrame, path: Path, sources: Sequence[GivingColumns], cells: Sequence[pl.DataFrame | None]
 ) -> None:
     blank: dict[str, pl.Series] = {}
     for source, causes in zip(sources, cells):

@@ -37,7 +37,7 @@ Cut = tuple[int, float, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class SortingKeys:
     """Sorting keys of the known cells of one column.
 
     Parameters
@@ -154,7 +154,9 @@ class Swap:
             low = high
 
 
-def swapped(run: Run, stage: Stage, keys: Keys, pairings: Sequence[RankPairing], place: Path, values: Path) -> int:
+def swapped(
+    run: Run, stage: Stage, keys: SortingKeys, pairings: Sequence[RankPairing], place: Path, values: Path
+) -> int:
     """Leave the values that the records of each part get, by number of the part; how many values keep their rank.
 
     Parameters
@@ -173,7 +175,7 @@ def swapped(run: Run, stage: Stage, keys: Keys, pairings: Sequence[RankPairing],
     return alone
 
 
-def _sorted(run: Run, stage: Stage, keys: Keys, place: Path) -> tuple[SortedRange, ...]:
+def _sorted(run: Run, stage: Stage, keys: SortingKeys, place: Path) -> tuple[SortedRange, ...]:
     """The ranges of a column, each sorted; those without keys are left out."""
     cuts = _cuts(run, stage, keys)
     pieces = stage.dealt(partial(keys.dealt, cuts=cuts), len(cuts) + 1, place / "keys", keys.columns)
@@ -187,7 +189,7 @@ def _sorted(run: Run, stage: Stage, keys: Keys, place: Path) -> tuple[SortedRang
     )
 
 
-def _cuts(run: Run, stage: Stage, keys: Keys) -> list[Cut]:
+def _cuts(run: Run, stage: Stage, keys: SortingKeys) -> list[Cut]:
     """Keys of a sample between which there is about a block of records."""
     wanted = stage.records // block_size(stage)
     if wanted < 2:

@@ -13,7 +13,7 @@ import polars as pl
 from shoal.plan.steps import Step, settings_of
 from shoal.processes.side_by_side import remembered
 from shoal.run.parts.part_work import described_after
-from shoal.run.parts.ranks import VALUE, Keys, swapped
+from shoal.run.parts.ranks import VALUE, SortingKeys, swapped
 from shoal.run.parts.steps import After, Run
 from shoal.table.parts.encoding import encoded, rebuilt
 from shoal.table.parts.moments import WholeTable, with_categories
@@ -69,7 +69,7 @@ def after_sorting(run: Run, number: int, step: Step, stage: Stage, schema: Schem
     )
 
 
-def _keys(run: Run, stage: Stage, whole: WholeTable, columns: tuple[str, ...]) -> list[Keys]:
+def _keys(run: Run, stage: Stage, whole: WholeTable, columns: tuple[str, ...]) -> list[SortingKeys]:
     """Sorting keys of each column."""
     strata = Strata.of(stage, whole.schema.names("stratum"))
     starts = tuple(np.cumsum((0, *stage.sizes[:-1])).tolist())
@@ -77,7 +77,7 @@ def _keys(run: Run, stage: Stage, whole: WholeTable, columns: tuple[str, ...]) -
     for name in columns:
         described = {n: whole.schema.columns[n] for n in (name, *strata.names)}
         own = WholeTable(schema=Schema.model_construct(root=described))
-        keys.append(Keys(name=name, whole=own, folder=run.folder, strata=strata, starts=starts))
+        keys.append(SortingKeys(name=name, whole=own, folder=run.folder, strata=strata, starts=starts))
     return keys
 
 

@@ -17,7 +17,7 @@ from shoal.run.parts.joining import ADD_UP, joined_facts, merged_order
 from shoal.run.parts.journal import Journal
 from shoal.run.parts.part_work import PartDone, PartJob, Spread, StepWork, treated
 from shoal.table.parts.dealing import Dealing
-from shoal.table.parts.engine import Engine
+from shoal.table.parts.engine import HERE, Engine
 from shoal.table.parts.moments import WholeTable, with_categories
 from shoal.table.parts.pieces import gathered
 from shoal.table.parts.stage import ROW, Stage
@@ -32,6 +32,9 @@ CUTTING = 1 << 23
 
 ANYWAY = 1 << 30
 """Bytes that a run takes whatever it is allowed."""
+
+WORTH_PROCESSES = 50_000_000
+"""Cells from which on work row by row is done in processes side by side: each takes a second of CPU to begin."""
 
 Tell = Callable[[str, float], None]
 
@@ -101,11 +104,12 @@ class After:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
-    """A step's work, cut up."""
+class WorkInParts:
+    """A step's work, cut up, and who does it."""
 
     jobs: list[PartJob]
     work: StepWork
+    engine: Engine
     private: ByLabel = field(default_factory=dict)
 
 
@@ -134,7 +138,9 @@ def after_step(run: Run, number: int, step: Step, stage: Stage, schema: Schema) 
     )
 
 
-def _as_they_lie(run: Run, number: int, step: Step, stage: Stage, schema: Schema, columns: tuple[str, ...]) -> Parts:
+def _as_they_lie(
+    run: Run, number: int, step: Step, stage: Stage, schema: Schema, columns: tuple[str, ...]
+) -> WorkInParts:
     """The parts of the stage themselves, for a step that works row by row."""
     place = run.journal.place(f"step-{number}")
     jobs = [PartJob(number=i, paths=(path,), out=place / path.name) for i, path in enumerate(stage.parts)]
@@ -147,12 +153,13 @@ def _as_they_lie(run: Run, number: int, step: Step, stage: Stage, schema: Schema
     work = StepWork(
         step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number, known=known
     )
-    return Parts(jobs=jobs, work=work)
+    small = not run.engine.far and stage.records * len(stage.columns) < WORTH_PROCESSES
+    return WorkInParts(jobs=jobs, work=work, engine=HERE if small else run.engine)
 
 
 def _blocks(
     run: Run, number: int, step: PartitionStep, stage: Stage, schema: Schema, columns: tuple[str, ...]
-) -> Parts:
+) -> WorkInParts:
     """Blocks of records that lie near one another, each in a file of its own."""
     if step.unit is None and (unit := default_unit(schema.names)) != "record":
         step = replace(step, unit=unit)  # as by default, without the loss of another unit for each block
@@ -175,7 +182,7 @@ def _blocks(
     while len(jobs) > 1 and (small := {job.number for job in jobs if _records(job) < 2 * step.method.smallest}):
         jobs, _ = _joined_with_next(jobs, small)
     work = StepWork(step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number)
-    return Parts(jobs=jobs, work=work, private={"blocks": len(files), "cuts": cuts})
+    return WorkInParts(jobs=jobs, work=work, engine=run.engine, private={"blocks": len(files), "cuts": cuts})
 
 
 def _refuse_gaps(stage: Stage, by: Sequence[str], method: str) -> None:
@@ -199,7 +206,7 @@ def _records(job: PartJob) -> int:
     return sum(len(gathered(path, ROW)) for path in job.paths)
 
 
-def _all_treated(run: Run, step: Step, parts: Parts) -> list[PartDone]:
+def _all_treated(run: Run, step: Step, parts: WorkInParts) -> list[PartDone]:
     """All parts treated; blocks that cannot be by themselves are joined with the next until they can.
 
     Raises
@@ -210,7 +217,7 @@ def _all_treated(run: Run, step: Step, parts: Parts) -> list[PartDone]:
     jobs = parts.jobs
     done: dict[int, PartDone] = {}
     while True:
-        for part in _treated(run, step, parts.work, [job for job in jobs if job.number not in done], len(jobs)):
+        for part in _treated(run, step, parts, [job for job in jobs if job.number not in done], len(jobs)):
             done[part.number] = part
         refused = {number for number, part in done.items() if part.refused}
         if not refused:
@@ -253,16 +260,16 @@ def _united(first: PartJob, second: PartJob, number: int) -> PartJob:
     return PartJob(number=number, paths=(*first.paths, *second.paths), out=out)
 
 
-def _treated(run: Run, step: Step, work: StepWork, jobs: list[PartJob], count: int) -> Iterator[PartDone]:
+def _treated(run: Run, step: Step, parts: WorkInParts, jobs: list[PartJob], count: int) -> Iterator[PartDone]:
     """Parts as they are finished; those that were before are not treated again."""
-    name = f"treated-{work.key}-{{:05d}}"
+    name = f"treated-{parts.work.key}-{{:05d}}"
     waiting = []
     for job in jobs:
         if run.journal.finished(name.format(job.number)):
             yield run.journal.once(name.format(job.number), lambda: treated(job))  # noqa: B023 - is not called
         else:
             waiting.append(job)
-    for left, (_, part) in enumerate(run.engine.as_finished(treated, waiting, {"work": work}), 1):
+    for left, (_, part) in enumerate(parts.engine.as_finished(treated, waiting, {"work": parts.work}), 1):
         yield run.journal.once(name.format(part.number), lambda: part)  # noqa: B023 - is called at once
         run.tell(step.name, 1 - (len(waiting) - left) / count)
 

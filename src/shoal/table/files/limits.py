@@ -17,7 +17,7 @@ from shoal.vocabulary.errors import FileError, plural, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class FormatLimits:
     """Limits of a format."""
 
     # records, columns: the most that a file holds
@@ -41,10 +41,10 @@ class Limits:
 
 
 LIMITS = {
-    "xlsx": Limits(records=1_048_575, columns=16_384, text=32_767, in_characters=True, capitals=False),
-    "sav": Limits(text=32_767, title=64, label=256, value_label=120),
-    "dta": Limits(number=8.988e307, title=80, label=80, value_label=32_000, in_characters=True),
-    "xpt": Limits(text=32_767, number=7e74, title=40, label=256),
+    "xlsx": FormatLimits(records=1_048_575, columns=16_384, text=32_767, in_characters=True, capitals=False),
+    "sav": FormatLimits(text=32_767, title=64, label=256, value_label=120),
+    "dta": FormatLimits(number=8.988e307, title=80, label=80, value_label=32_000, in_characters=True),
+    "xpt": FormatLimits(text=32_767, number=7e74, title=40, label=256),
 }
 """Limits by file name ending; other formats have none that a table reaches."""
 
@@ -54,7 +54,7 @@ def refuse_beyond(frame: pl.DataFrame, ending: str) -> None:
 
     Raises FileError naming the limit and the columns that exceed it.
     """
-    most = LIMITS.get(ending, Limits())
+    most = LIMITS.get(ending, FormatLimits())
     if len(frame) > most.records or frame.width > most.columns:
         raise FileError(
             f"The format {ending} holds {most.records:,} records of {most.columns:,} columns at most; the table has "

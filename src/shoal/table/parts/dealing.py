@@ -14,7 +14,8 @@ from shoal.table.parts.engine import Dealt
 from shoal.table.parts.moments import WholeTable, with_categories
 from shoal.table.parts.stage import Stage
 from shoal.table.parts.strata import Strata
-from shoal.table.schema import default_unit
+from shoal.table.records import Records
+from shoal.table.schema import Schema, default_unit
 
 BLOCK_CELLS, SMALLEST_BLOCK = 6_000_000, 50_000
 """Cells of a block, about, and records that it has at least: what one process holds at once. A choice of ours, the same
@@ -71,8 +72,7 @@ class Dealing:
         names = whole.schema.names("stratum")
         strata = Strata.of(stage, names)
         described = with_categories(stage, whole, by, folder)
-        empty = pl.DataFrame(schema=stage.schema)
-        coordinates = Coordinates.of(encoded(empty, described, folder)[1], by)
+        coordinates = Coordinates.of(_seen(pl.DataFrame(schema=stage.schema), by, described, folder), by)
         size = max(size or block_size(stage), -(-stage.records // MOST_BLOCKS))
         wanted = [max(int(count) // size, 1) for count in strata.counts]
         cuts = [Cuts()] * len(wanted)
@@ -82,7 +82,7 @@ class Dealing:
             for stratum, leaves in enumerate(wanted):
                 if leaves > 1:
                     rows = sample.filter(pl.Series(inside == stratum))
-                    points = np.vstack(list(coordinates.slices(encoded(rows, described, folder)[1])))
+                    points = np.vstack(list(coordinates.slices(_seen(rows, by, described, folder))))
                     cuts[stratum] = Cuts.through(points, leaves)
         starts, blocks = _starts(strata.counts, cuts, size)
         dealing = cls(
@@ -133,7 +133,7 @@ class Dealing:
         inside = self.strata.of_records(chunk)
         out = np.array(self.starts, dtype=np.int64)[inside]
         if any(cuts.nodes for cuts in self.cuts):
-            records = encoded(chunk, self.whole, self.folder)[1]
+            records = _seen(chunk, self.coordinates.columns, self.whole, self.folder)
             leaves = np.empty(len(chunk), dtype=np.int64)
             start = 0
             for points in self.coordinates.slices(records):
@@ -144,6 +144,12 @@ class Dealing:
                 start += len(points)
             out += leaves
         return out
+
+
+def _seen(frame: pl.DataFrame, columns: Sequence[str], whole: WholeTable, folder: Path) -> Records:
+    """Some columns of a table in numbers."""
+    described = Schema.model_construct(root={name: whole.schema.columns[name] for name in columns})
+    return encoded(frame.select(columns), replace(whole, schema=described), folder)[1]
 
 
 def sampled(stage: Stage, size: int, rng: np.random.Generator) -> pl.DataFrame:

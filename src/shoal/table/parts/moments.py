@@ -30,7 +30,7 @@ measured of generalisation with two million combinations of six columns."""
 
 
 @dataclass(slots=True)
-class Moments:
+class MergedMoments:
     """Mean and sum of squares about it, merged chunk by chunk (Chan, Golub & LeVeque 1983)."""
 
     count: int = 0
@@ -40,7 +40,7 @@ class Moments:
     high: float = -np.inf
 
     @classmethod
-    def of(cls, values: Floats) -> "Moments":
+    def of(cls, values: Floats) -> "MergedMoments":
         """Moments of some numbers, of which none is missing."""
         if not len(values):
             return cls()
@@ -48,7 +48,7 @@ class Moments:
         squares = float(((values - mean) ** 2).sum())
         return cls(count=len(values), mean=mean, squares=squares, low=float(values.min()), high=float(values.max()))
 
-    def join(self, other: "Moments") -> None:
+    def join(self, other: "MergedMoments") -> None:
         """More numbers; the order in which they come is a part of the figures."""
         if not other.count:
             return
@@ -70,9 +70,9 @@ class Moments:
         return WholeColumn(centre=self.mean, spread=self.deviation if scale == "sd" else self.high - self.low)
 
 
-def moments_of(stage: Stage, schema: Schema, names: Iterable[str]) -> dict[str, Moments]:
+def moments_of(stage: Stage, schema: Schema, names: Iterable[str]) -> dict[str, MergedMoments]:
     """Moments of the continuous ones of some columns, in the units in which records count them."""
-    wanted = {name: Moments() for name in names}
+    wanted = {name: MergedMoments() for name in names}
     look = partial(_moments, columns={name: schema.columns[name] for name in wanted})
     for seen in stage.each(look, tuple(wanted)) if wanted else ():
         for name, moments in wanted.items():
@@ -80,9 +80,9 @@ def moments_of(stage: Stage, schema: Schema, names: Iterable[str]) -> dict[str, 
     return wanted
 
 
-def _moments(chunk: pl.DataFrame, columns: Mapping[str, Column]) -> dict[str, Moments]:
+def _moments(chunk: pl.DataFrame, columns: Mapping[str, Column]) -> dict[str, MergedMoments]:
     variables = [numbers(chunk[name], column) for name, column in columns.items()]
-    return {variable.name: Moments.of(variable.values[~variable.missing]) for variable in variables}
+    return {variable.name: MergedMoments.of(variable.values[~variable.missing]) for variable in variables}
 
 
 def numbers(series: pl.Series, column: Column) -> Variable:

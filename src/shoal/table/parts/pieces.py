@@ -1,6 +1,6 @@
 """Files of records that were dealt out by a key, in Arrow's format: they can be written a piece at a time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ def piece_path(folder: Path, number: int) -> Path:
     return folder / f"{number:06d}.arrow"
 
 
-def split(frame: pl.DataFrame, places: Longs) -> list[tuple[int, Any]]:
-    """The keys of some records, each with the Arrow table of those that have it, in their order."""
+def split(frame: pl.DataFrame, places: Longs) -> Iterator[tuple[int, Any]]:
+    """The keys of some records, each with the Arrow table of those that have it, in their order; made one by one."""
     order = np.argsort(places, kind="stable")
     keys, starts = np.unique(places[order], return_index=True)
-    table = frame[order].to_arrow(compat_level=pl.CompatLevel.oldest())
     ends = [*starts[1:].tolist(), len(frame)]
-    return [(k, table.slice(low, high - low)) for k, low, high in zip(keys.tolist(), starts.tolist(), ends)]
+    for key, low, high in zip(keys.tolist(), starts.tolist(), ends):
+        yield key, frame[order[low:high]].to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def scatter(dealt: Iterable[tuple[pl.DataFrame, Longs]], count: int, folder: Path) -> list[Path]:
@@ -60,11 +60,12 @@ def gathered(path: Path, *columns: str) -> pl.DataFrame:
     """The records of one file that were dealt out to it; all columns if none are named."""
     import pyarrow as pa
 
+    pool = pa.system_memory_pool()  # gives back what is freed; the default one keeps it
     with path.open("rb") as file:  # read by the library that wrote it: polars 1.35 does not take all of pyarrow 19
-        reader = pa.ipc.open_file(file)
+        reader = pa.ipc.open_file(file, memory_pool=pool)
         if columns:
             fields = [reader.schema.get_field_index(name) for name in columns]
-            reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields))
+            reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields), memory_pool=pool)
         table = reader.read_all()
     frame = pl.from_arrow(table.select(columns) if columns else table)
     return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()

@@ -23,7 +23,7 @@ ALLOWED = 4 * SHARE * LEAST_FOR_DUCKDB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class RowRange:
     """Some rows of one file, from `low` and below `high`.
 
     Parameters
@@ -51,7 +51,7 @@ class Chunk:
     """A chunk of a table."""
 
     number: int
-    rows: tuple[Rows, ...]
+    rows: tuple[RowRange, ...]
 
     @property
     def size(self) -> int:
@@ -94,14 +94,14 @@ def chunks_of(files: Sequence[Path], options: str, cells: Sequence[str], size: i
     )
 
 
-def _ranges(files: Sequence[Path], options: str, cells: Sequence[str], size: int) -> Iterator[tuple[Rows, ...]]:
-    waiting: list[Rows] = []
+def _ranges(files: Sequence[Path], options: str, cells: Sequence[str], size: int) -> Iterator[tuple[RowRange, ...]]:
+    waiting: list[RowRange] = []
     missing = size
     for path, chosen in zip(files, cells, strict=True):
         low, end = 0, rows_in(path)
         while low < end:
             high = min(low + missing, end)
-            waiting.append(Rows(path=path, options=options, cells=chosen, low=low, high=high))
+            waiting.append(RowRange(path=path, options=options, cells=chosen, low=low, high=high))
             missing -= high - low
             low = high
             if not missing:

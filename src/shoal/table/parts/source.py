@@ -299,5 +299,5 @@ def plain(frame: pl.DataFrame) -> pl.DataFrame:
         raise DataError("Column names must differ. Rename them.")
     kept: pl.DataFrame = plain_types(nw.from_native(frame, eager_only=True)).to_native()
     texts = [c.name for c in kept if c.dtype in (pl.Categorical, pl.Enum)]
-    floats = [c.name for c in kept if c.dtype.is_float()]
+    floats = [c.name for c in kept if c.dtype.is_float() and c.is_nan().any()]
     return kept.with_columns(pl.col(texts).cast(pl.String), pl.col(floats).fill_nan(None))

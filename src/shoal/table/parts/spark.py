@@ -118,7 +118,7 @@ class _Task:
 
         work, jobs, _ = pickle.loads(self.work)  # noqa: S301 - sent by the driver
         for number in _numbers(batches):
-            dealt = _tried(self.folder, lambda: split(*work(jobs[number])))  # noqa: B023 - is called at once
+            dealt = _tried(self.folder, lambda: list(split(*work(jobs[number]))))  # noqa: B023 - is called at once
             failed = isinstance(dealt, Exception)
             for key, piece in [(FAILED, pickle.dumps(dealt))] if failed else [(k, _as_bytes(t)) for k, t in dealt]:
                 columns = {"key": [key], "job": [number], "cells": pa.array([piece], pa.binary())}

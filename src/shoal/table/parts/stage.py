@@ -98,18 +98,18 @@ class Stage:
         """All records, for DuckDB."""
         return connection.read_parquet([literal(path) for path in self.parts], union_by_name=True)
 
-    def _parts(self, columns: Sequence[str] | None, *by_part: Sequence[Any]) -> "list[Part]":
+    def _parts(self, columns: Sequence[str] | None, *by_part: Sequence[Any]) -> "list[PartCall]":
         schema = self.schema
         types = schema if columns is None else {name: schema[name] for name in columns}
         together = zip(self.parts, *by_part, strict=True)
-        return [Part(self._reader(part), types, tuple(given)) for part, *given in together]
+        return [PartCall(self._reader(part), types, tuple(given)) for part, *given in together]
 
     def _reader(self, part: Path) -> Reader:
         return partial(read_part, part)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartCall:
     """One part, and what a function is to be called with beside its records.
 
     Parameters
@@ -129,7 +129,7 @@ class Part:
         return self.read(list(self.types)).cast(pl.Schema(self.types))
 
 
-def _looked(look: Callable[..., Seen], part: Part) -> Seen:
+def _looked(look: Callable[..., Seen], part: PartCall) -> Seen:
     return look(part.records, *part.given)
 
 
