@@ -7,6 +7,8 @@ import duckdb
 import polars as pl
 import pytest
 
+from command_line import runner
+from shoal.studio import serve
 from shoal.studio.databases import address_of, database_of, named
 from shoal.studio.script import script
 from shoal.studio.session import StudioRun
@@ -48,3 +50,29 @@ def test_the_program_reads_what_was_looked_at(tmp_path: Path, monkeypatch: pytes
     database = {"source": "people", "path": str(tmp_path / "few.duckdb"), "reading": {"query": "people"}}
     assert read_by(database, ()).frame.equals(pl.DataFrame({"a": [3]}, schema={"a": pl.Int32}))
     assert read_by(database, ({"rows": [1]},)).frame["a"].to_list() == [3]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ((), ([], {})),
+        (("few.csv",), (["few.csv"], {})),
+        (("few.csv", "more.csv"), (["few.csv", "more.csv"], {})),
+        (("few.duckdb", "--query", "people"), (["duckdb:///few.duckdb"], {"query": "people"})),
+        (("--query", "people"), "none was named"),
+        (("few.duckdb",), "A database holds many tables"),
+    ],
+)
+def test_the_command_opens_what_the_page_would(
+    asked: tuple[str, ...], expected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("few.csv", "more.csv"):
+        (tmp_path / name).write_text("a\n1\n")
+    opened: list[Any] = []
+    monkeypatch.setattr(serve, "main", lambda files, how, *_, **__: opened.append((files, how)))
+    status, _, message = runner(monkeypatch, capsys)("studio", "--no-browser", *asked)
+    if isinstance(expected, str):
+        assert (status, opened) == (2, []) and expected in message
+    else:
+        assert (status, opened) == (0, [expected])

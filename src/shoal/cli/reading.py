@@ -116,7 +116,11 @@ def query_option(argument: str) -> Callable[[Any], Any]:
 
 
 def _asked(data: Any, query: str | None) -> Path | Database | tuple[Path, ...]:
-    """The file, the database with its query, or several files."""
+    """The file, the database with its query, several files, or none."""
+    if isinstance(data, tuple) and not data:
+        if query is not None:
+            raise FileError("--query is for a database, and none was named. Name its address.")
+        return data
     if isinstance(data, tuple) and len(data) > 1:
         if query is not None or any(isinstance(one, Database) for one in data):
             raise FileError("Several linked tables are files. Write the tables of a database to files first.")

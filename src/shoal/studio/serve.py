@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 import webbrowser
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,13 +32,17 @@ def address(port: int, token: str) -> str:
     return f"http://127.0.0.1:{port}/#{token}"
 
 
-async def run(files: Sequence[str], port: int, *, browser: bool, say: Callable[[str], None]) -> None:
+async def run(
+    files: Sequence[str], how: Mapping[str, str], port: int, *, browser: bool, say: Callable[[str], None]
+) -> None:
     """Serve until interrupted.
 
     Parameters
     ----------
     files
         A table to open at once, or several that are linked.
+    how
+        How it is read: `query`, of a database whose address stands in place of a file.
     port
         Port; 0 for any free one.
     browser
@@ -52,7 +56,7 @@ async def run(files: Sequence[str], port: int, *, browser: bool, say: Callable[[
         listening.listen(MOST_AT_ONCE)  # a browser that is quicker than the server waits for it
         port = listening.getsockname()[1]
         keys = AccessKeys()
-        async with _studio(files) as studio:
+        async with _studio(files, how) as studio:
             config = uvicorn.Config(
                 Guard(application(studio, keys), port, keys),
                 access_log=False,
@@ -70,11 +74,11 @@ async def run(files: Sequence[str], port: int, *, browser: bool, say: Callable[[
 
 
 @asynccontextmanager
-async def _studio(files: Sequence[str]) -> AsyncIterator[Studio]:
+async def _studio(files: Sequence[str], how: Mapping[str, str]) -> AsyncIterator[Studio]:
     studio = Studio()
     try:
         if files:
-            await studio.do_open(path=files[0] if len(files) == 1 else list(files))
+            await studio.do_open(path=files[0] if len(files) == 1 else list(files), how=how)
         yield studio
     finally:
         if studio.task is not None:
@@ -108,7 +112,7 @@ def _offer_new_addresses(port: int, keys: AccessKeys, say: Callable[[str], None]
     Thread(target=offer, daemon=True).start()
 
 
-def main(files: Sequence[str], port: int, *, browser: bool, say: Callable[[str], None]) -> None:
+def main(files: Sequence[str], how: Mapping[str, str], port: int, *, browser: bool, say: Callable[[str], None]) -> None:
     """Serve until interrupted."""
     with suppress(KeyboardInterrupt):
-        asyncio.run(run(files, port, browser=browser, say=say))
+        asyncio.run(run(files, how, port, browser=browser, say=say))
