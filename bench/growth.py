@@ -2,14 +2,14 @@
 
     python bench/growth.py rows                          # single cases that were once steep, by name
     python bench/growth.py rows --only "800 categories" --seconds 120
-    python bench/growth.py grid                          # every method of the registry along four axes, a quarter of an hour
+    python bench/growth.py grid                          # every method along four axes, a quarter of an hour
     python bench/growth.py grid --only mdav --write bench/growth.json
     python bench/growth.py check --write bench/growth.json  # exponents beyond what `scales` lets expect
 
 Each case, and each axis of a method, has a process of its own with one thread, at most --seconds of CPU (an axis ends
-after a call that takes a quarter) and --memory GB. Figures are CPU seconds of the call alone, and the memory it added. An
-exponent is the slope between the two largest sizes; it is not told where these take less than a few hundredths of a
-second. `grid` adds its figures to those of the file.
+after a call that takes a quarter) and --memory GB. Figures are CPU seconds of the call alone, and the memory it added.
+An exponent is the slope between the two largest sizes; it is not told where these take less than a few hundredths of
+a second. `grid` adds its figures to those of the file.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from growth_cases import AXES, ROWS, along, call_of, made_before, measured_axes, table_for
+from shoal.vocabulary.errors import ShoalError
 from shoal.vocabulary.registry import entry, registered
 
 THREADS = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "POLARS_MAX", "POLARS")}
@@ -77,8 +78,8 @@ def child(writer: Any, asked: dict[str, Any], seconds: int, memory: float) -> No
             writer.send(point)
     except MemoryError:
         writer.send(f"over {memory:g} GB")
-    except Exception as failure:
-        writer.send(f"{type(failure).__name__}: {failure}")
+    except (ShoalError, ValueError) as refusal:
+        writer.send(f"{type(refusal).__name__}: {refusal}")
 
 
 def run(asked: dict[str, Any], seconds: int, memory: float) -> tuple[list[Any], str]:
@@ -96,6 +97,8 @@ def run(asked: dict[str, Any], seconds: int, memory: float) -> tuple[list[Any], 
             else:
                 figures.append(came)
     process.join()
+    if process.exitcode and process.exitcode > 0:
+        raise SystemExit(f"{asked} failed, as printed above")
     return figures, why or (f"over {seconds} s" if process.exitcode else "")
 
 
