@@ -73,11 +73,11 @@ def main() -> None:
         plan = {"columns": roles, "steps": steps(name, tuple(frame.columns), listed), "measures": attacks}
         release = shoal.protect(table, {**plan, "accept": frame.columns}, seed=1, unproved=True)
         spent = time.process_time() - start
-        found = {finding.measure: finding for finding in release.evidence.findings}
+        findings = {finding.measure: finding for finding in release.evidence.findings}
         before, after = (records(of.cast(pl.String), frame.columns, NUMBERS) for of in (table, release.data))
         score = shoal.KMarginal(group=None).measure(before, after).value
         print(f"{name}: k-marginal of the whole {score:.0f}; {spent:.0f} CPU s")
-        for attack, finding in found.items():
+        for attack, finding in findings.items():
             if attack not in ("density-ratio", "shadow-models"):
                 continue
             rates = finding.details["true positives, by rate of false ones"]["at 0.1"]

@@ -15,7 +15,7 @@ import pytest
 
 import shoal
 from by_night import only_by_night
-from shoal.desk.frontier import Point, candidates, explore, workers
+from shoal.desk.frontier import CandidateOutcome, candidates, explore, workers
 from shoal.desk.frontier.choice import pareto_of, recommend
 from shoal.plan import Plan
 from shoal.release.publish import publish_frontier
@@ -149,8 +149,8 @@ def test_the_unprotected_table_is_a_landmark_and_no_candidate(tmp_path: Path) ->
     assert list(explored.plans) == ["mdav k=3"]
 
 
-def point(name: str, risk: float | None, utility: float | None, *, holds: bool = True) -> Point:
-    return Point(name=name, method=name, risk=risk, utility=utility, holds=holds, reason="", figures={})
+def point(name: str, risk: float | None, utility: float | None, *, holds: bool = True) -> CandidateOutcome:
+    return CandidateOutcome(name=name, method=name, risk=risk, utility=utility, holds=holds, reason="", figures={})
 
 
 def test_the_frontier_by_definition() -> None:
@@ -185,7 +185,9 @@ def test_the_frontier_by_definition() -> None:
         ),
     ],
 )
-def test_the_reason_of_a_recommendation_is_true(points: list[Point], recommended: str | None, because: str) -> None:
+def test_the_reason_of_a_recommendation_is_true(
+    points: list[CandidateOutcome], recommended: str | None, because: str
+) -> None:
     pareto = pareto_of(points, ("lower", "lower"))
     name, reason = recommend(points, pareto, ("lower", "lower"), ("r", "u"))
     assert name == recommended
