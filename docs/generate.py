@@ -1,5 +1,6 @@
 """Write the reference pages that follow from the code: `python docs/generate.py`."""
 
+import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -23,6 +24,9 @@ from shoal.vocabulary.glossary import TERMS
 from shoal.vocabulary.registry import KIND_NAMES, SCALE_NAMES, docstring_sections, registered
 
 REFERENCE = Path(__file__).parent / "reference"
+GROWTH = Path(__file__).parents[1] / "bench" / "growth.json"
+PLEASANT = 10.0
+"""CPU seconds that are waited for with pleasure."""
 
 
 def scaling_page() -> str:
@@ -36,7 +40,41 @@ def scaling_page() -> str:
         for kind, name in KIND_NAMES.items():
             if methods := [f"`{entry.name}`" for entry in registered(kind) if entry.cls.scales == scales]:
                 parts.append(f"| {name} | {', '.join(methods)} |")
-    return "\n".join(parts) + "\n"
+    return "\n".join([*parts, *growth_table()]) + "\n"
+
+
+def growth_table() -> Iterator[str]:
+    """The growth of each method with the records, as `bench/growth.py grid` measured it."""
+    yield "\n## Measured growth\n"
+    yield (
+        "CPU seconds of one call on a busy machine, with four columns and a k of 5, at the most records that were "
+        "tried (`python bench/growth.py grid`; a method's sizes end with the first that takes long). The exponent is "
+        "the slope of the logarithms between the two largest sizes. How many records ten seconds are enough for "
+        "follows from it, or from 1 where it is less.\n"
+    )
+    yield "| method | records | CPU s | MB | exponent | in ten seconds |\n| --- | ---: | ---: | ---: | ---: | ---: |"
+    figures = json.loads(GROWTH.read_text("utf-8"))
+    slow, others = list[str](), list[str]()
+    for name in sorted(figures):
+        measured = figures[name].get("records")
+        if measured is None:
+            others.append(f"`{name.split()[-1]}`")
+        elif not measured["points"]:
+            slow.append(f"`{name.split()[-1]}`")
+        else:
+            size, seconds, megabytes = measured["points"][-1]
+            slope = measured["exponent"]
+            yield (
+                f"| {name} | {size:,} | {seconds:.2f} | {megabytes:,} | {'' if slope is None else slope} | "
+                f"{'' if slope is None else f'{rounded(size * (PLEASANT / seconds) ** (1 / max(slope, 1))):,}'} |"
+            )
+    yield f"\nOver three seconds with 1,000 records: {', '.join(slow)}."
+    yield f"\nNot measured here, for they need further tables, columns or parameters: {', '.join(others)}."
+
+
+def rounded(number: float) -> int:
+    """A number with one digit that counts."""
+    return int(float(f"{number:.0e}"))
 
 
 def glossary_page() -> str:

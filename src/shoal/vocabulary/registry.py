@@ -125,7 +125,7 @@ def method(
     """
 
     def enter(cls: C) -> C:
-        config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
+        config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
         method: Any = checked_dataclass(frozen=True, kw_only=True, config=config)(cls)
         method.method_name, method.title = name, title
         method.__doc__ = _with_shared_parameters(method)
