@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <queue>
 #include <tuple>
 
@@ -76,7 +77,7 @@ class RequirementRefiner {
   // one that costs least is made; the other group may not come to exceed its own limit. First a group's members
   // are exchanged with their neighbours; where that does not settle it, with any record, or with every so-many-th
   // where that would be more than kLooks pairs for all groups together. A group that nothing helps is left as it
-  // is.
+  // is, and so is one with the least excess that a group of its size can have, before anything is looked at.
   std::int64_t repair(Progress& progress) {
     open_all();
     std::priority_queue<std::pair<double, Group>> waiting;  // excess, and the group's number negated
@@ -97,10 +98,12 @@ class RequirementRefiner {
         continue;
       }
       progress.tick(0.0);
+      const double least = least_excess(group_state(-minus).size());
+      if (now <= least) continue;
       const std::size_t first = tries % step;
       const auto neighbour = [&](Record i, std::size_t r) { return near_.at(i, r); };
       const auto anyone = [&](Record, std::size_t r) { return static_cast<Record>(first + r * step); };
-      if (!settle(-minus, neighbour, near_.width, true) &&
+      if (!(least <= 0 && settle(-minus, neighbour, near_.width, true)) &&
           !settle(-minus, anyone, (cloud_.n() - first + step - 1) / step, false))
         continue;
       ++swaps;
@@ -212,6 +215,11 @@ class RequirementRefiner {
       group_states_[g] = check_.open(groups_.members(static_cast<Group>(g)));
       over_ += group_states_[g].excess > 0;
     }
+  }
+  double least_excess(std::size_t size) {
+    const auto [at, fresh] = least_.try_emplace(size, 0.0);
+    if (fresh) at->second = check_.least(size);
+    return at->second;
   }
   void reprice(double price) { price_ = price; }
   double penalty(double excess) const { return excess > 0 ? price_ * excess : 0.0; }
@@ -371,6 +379,7 @@ class RequirementRefiner {
   double price_ = 0;
   std::int64_t over_ = 0, made_ = 0;
   std::vector<GroupState> group_states_;
+  std::map<std::size_t, double> least_;  // excess, by size of group
   std::vector<Group> touched_;
 };
 
