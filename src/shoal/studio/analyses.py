@@ -60,10 +60,12 @@ def _numbers(name: str, seen: Mapping[str, ComparedColumn]) -> tuple[Floats, Flo
     return numbers
 
 
-def _groups(name: str, seen: Mapping[str, ComparedColumn], called: Labels) -> tuple[list[str], tuple[Floats, Floats]]:
+def _groups(
+    name: str, seen: Mapping[str, ComparedColumn], called: Labels, rows: tuple[Longs, Longs]
+) -> tuple[list[str], tuple[Floats, Floats]]:
     if seen[name].before.continuous:
         raise InputError(f"Column '{name}' has numbers, which are no groups. Choose a column of categories.")
-    cells, parts = parts_of_groups(seen[name])
+    cells, parts = parts_of_groups(seen[name], rows)
     labels = called.get(name, {})
     return [f"{cell} {labels[cell]}" if cell in labels else cell for cell in cells], parts
 
@@ -72,11 +74,11 @@ def _means(
     asked: Analysis, seen: Mapping[str, ComparedColumn], called: Labels, rows: tuple[Longs, Longs]
 ) -> tuple[Rows, Rows]:
     numbers = _numbers(asked["of"], seen)
-    labels, parts = (["all records"], None) if not asked["by"] else _groups(asked["by"][0], seen, called)
+    labels, parts = (["all records"], None) if not asked["by"] else _groups(asked["by"][0], seen, called, rows)
     both: list[Rows] = []
     for side in (0, 1):
         values = numbers[side][rows[side]]
-        weights = np.ones((len(values), 1)) if parts is None else parts[side][rows[side]]
+        weights = np.ones((len(values), 1)) if parts is None else parts[side]
         known = ~np.isnan(values)
         values, weights = values[known], weights[known]
         both.append({label: _mean(values, weights[:, i]) for i, label in enumerate(labels)})
@@ -95,11 +97,11 @@ def _mean(values: Floats, weights: Floats) -> tuple[float, float] | None:
 def _tables(
     asked: Analysis, seen: Mapping[str, ComparedColumn], called: Labels, rows: tuple[Longs, Longs]
 ) -> tuple[Rows, Rows]:
-    axes = [_groups(name, seen, called) for name in (asked["of"], asked["by"][0])]
+    axes = [_groups(name, seen, called, rows) for name in (asked["of"], asked["by"][0])]
     names = [f"{a} · {b}" for a in axes[0][0] for b in axes[1][0]]
     shares = []
     for side in (0, 1):
-        counts = cross_product(floats(axes[0][1][side][rows[side]]), floats(axes[1][1][side][rows[side]])).ravel()
+        counts = cross_product(axes[0][1][side], axes[1][1][side]).ravel()
         shares.append(counts / max(float(counts.sum()), 1.0))
     order = np.argsort(-shares[0], kind="stable")[:MOST_ROWS]
     before, after = ({names[i]: (float(share[i]), 0.0) for i in order} for share in shares)
@@ -121,10 +123,10 @@ def _models(
             for side, values in enumerate(_numbers(name, seen)):
                 columns[side].append(values[rows[side]])
             continue
-        labels, parts = _groups(name, seen, called)
+        labels, parts = _groups(name, seen, called, rows)
         names += [f"{name}: {label}, not {labels[0]}" for label in labels[1:]]
         for side in (0, 1):
-            columns[side].extend(parts[side][rows[side]].T[1:])
+            columns[side].extend(parts[side].T[1:])
     before, after = (_fitted(names, columns[side], target[side][rows[side]]) for side in (0, 1))
     return before, after
 

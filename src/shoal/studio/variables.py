@@ -102,11 +102,9 @@ def together(first: ComparedColumn, second: ComparedColumn, labels: Sequence[Map
     labels
         Labels of the codes of each column.
     """
-    axes = [_Axis.of(seen) for seen in (first, second)]
-    chosen = [drawn(len(seen)) for seen in (first.before, first.after)]
-    shares = [
-        _shares(*(weights[rows] for weights in both)) for rows, both in zip(chosen, zip(*(a.weights for a in axes)))
-    ]
+    chosen = drawn(len(first.before)), drawn(len(first.after))
+    axes = [_Axis.of(seen, chosen) for seen in (first, second)]
+    shares = [_shares(*both) for both in zip(*(axis.weights for axis in axes))]
     return {
         "axes": [
             {**axis.described, "labels": [of.get(cell, "") for cell in axis.described["cells"]]}
@@ -120,12 +118,12 @@ def together(first: ComparedColumn, second: ComparedColumn, labels: Sequence[Map
     }
 
 
-def parts_of_groups(seen: ComparedColumn) -> tuple[list[str], tuple[Floats, Floats]]:
+def parts_of_groups(seen: ComparedColumn, rows: tuple[Longs, Longs]) -> tuple[list[str], tuple[Floats, Floats]]:
     """The values of a column of categories, the rare ones together, and the part of each record in each of them.
 
-    Shape (records, values) for each table; a label of several values counts in equal parts for each of them.
+    Shape (rows, values) for each table; a label of several values counts in equal parts for each of them.
     """
-    axis = _Axis.of(seen)
+    axis = _Axis.of(seen, rows)
     return axis.described["cells"], axis.weights
 
 
@@ -161,22 +159,23 @@ def _shares(rows: Floats, columns: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Axis:
-    """Cells of a column, and for each table shape (records, cells) with the part of each record in each cell."""
+    """Cells of a column, and for some rows of each table shape (rows, cells) with the part of each in each cell."""
 
     described: Answer
     weights: tuple[Floats, Floats]
 
     @classmethod
-    def of(cls, seen: ComparedColumn) -> "_Axis":
+    def of(cls, seen: ComparedColumn, rows: tuple[Longs, Longs]) -> "_Axis":
+        """`rows`: of the original and of the release; the cells are those of the whole column."""
         if seen.measured:
             factor = MILLISECONDS.get(seen.before.unit or "", 1.0)
             values = [variable.values * factor for variable in (seen.before, seen.after)]
             edges = _edges(np.concatenate(values))
-            weights = tuple(_indicators(_bin_of(of, edges), len(edges) - 1) for of in values)
+            weights = tuple(_indicators(_bin_of(of[at], edges), len(edges) - 1) for of, at in zip(values, rows))
             return cls(described=_in_bins(edges, temporal=bool(seen.before.unit)), weights=(weights[0], weights[1]))
         covered = Covered.of(seen.before, seen.after, seen.place)
         if covered is None:
-            return cls._of_categories(seen)
+            return cls._of_categories(seen, rows)
         if seen.before.continuous:
             numbers = floats([float(leaf) for leaf in covered.leaves])
             edges = _edges(numbers)
@@ -185,12 +184,11 @@ class _Axis:
             described, cell_of = _most_frequent(covered.leaves, covered.before)
         cells = _with_none(_indicators(cell_of, len(described["cells"])))
         parts = covered.covers / np.maximum(covered.covers.sum(axis=1, keepdims=True), 1)
-        return cls(
-            described=described, weights=(cells[covered.before], _with_none(product(parts, cells[:-1]))[covered.after])
-        )
+        spread = _with_none(product(parts, cells[:-1]))
+        return cls(described=described, weights=(cells[covered.before[rows[0]]], spread[covered.after[rows[1]]]))
 
     @classmethod
-    def _of_categories(cls, seen: ComparedColumn) -> "_Axis":
+    def _of_categories(cls, seen: ComparedColumn, rows: tuple[Longs, Longs]) -> "_Axis":
         """A column whose released cells are values of the original, or cannot be told to be."""
         both = [as_labels(variable) for variable in (seen.before, seen.after)]
         leaves = list(dict.fromkeys(str(category) for variable in both for category in variable.categories))
@@ -199,7 +197,7 @@ class _Axis:
         codes = [of[np.where(v.missing, -1, v.values)] for of, v in zip(own, both)]
         described, cell_of = _most_frequent(leaves, codes[0])
         cells = _with_none(_indicators(cell_of, len(described["cells"])))
-        return cls(described=described, weights=(cells[codes[0]], cells[codes[1]]))
+        return cls(described=described, weights=(cells[codes[0][rows[0]]], cells[codes[1][rows[1]]]))
 
 
 def _with_none(rows: Floats) -> Floats:
@@ -250,8 +248,8 @@ def _boxes(
     factor = MILLISECONDS.get(numbers.before.unit or "", 1.0)
     tables = []
     for variable, weights, rows in zip((numbers.before, numbers.after), axes[place].weights, chosen):
-        values, groups = variable.values[rows] * factor, weights[rows]
-        groups = groups[~np.isnan(values)]
+        values = variable.values[rows] * factor
+        groups = weights[~np.isnan(values)]
         values = values[~np.isnan(values)]
         within = [values[groups[:, cell] > 0] for cell in range(groups.shape[1])]
         tables.append([[float(q) for q in np.quantile(of, SHARES)] if len(of) else None for of in within])
