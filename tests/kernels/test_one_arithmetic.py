@@ -63,6 +63,8 @@ ALLOWED = {
     "risk/suda2.py: **": "whole numbers",
     "table/joint_dependencies.py: **": "powers of one half, which are exact",
     "ledger/entry.py: @": "whole numbers",
+    "mask/_marginals/margins.py: @": "whole numbers",
+    "report/scales.py: **": "a whole power of ten",
     "constraints/rules.py: **": "whole numbers",
     "constraints/rounding.py: **": "whole numbers and fractions",
     "mask/private_noise.py: **": "whole numbers",

@@ -107,7 +107,7 @@ class PrivateMicroaggregation(FineNoise):
         cells = [self.nearest(v.values, v.name) - bottom for v, (_, bottom, _) in zip(variables, grids)]
         widths = [top - bottom for _, bottom, top in grids]
         order = ranks(cells, widths)
-        moved = self.records_per_person * (len(sizes) if len(variables) > 1 else 1)
+        moved = self.records_per_person * (max(len(sizes), 1) if len(variables) > 1 else 1)
         means: list[Floats] = []
         for variable, steps, width, (grid, bottom, _) in zip(variables, cells, widths, grids):
             if epsilon.denominator * moved * width > FARTHEST:
