@@ -152,7 +152,7 @@ NEED: Mapping[str, Spec] = {
     "closest-record": {"holdout": HOLDOUT},
     "membership-inference": {"holdout": HOLDOUT},
     "density-ratio": {"holdout": HOLDOUT},
-    "shadow-models": {"holdout": HOLDOUT, "shadows": 4},
+    "shadow-models": {"holdout": HOLDOUT, "shadows": 6},
     "intersection": {"others": [EARLIER]},
     "delta-presence": {"population": POPULATION},
     "k-map": {"population": POPULATION},

@@ -184,7 +184,7 @@ def plans() -> Iterator[tuple[str, dict[str, Any]]]:
     private = {"mask": "private-marginals", "epsilon": 1, "delta": 1e-9, "columns": [*domain], "domain": domain}
     columns = {name: said if name in domain else "identifier" for name, said in COLUMNS.items()}
     yield "mask private-marginals", {"columns": columns, "steps": [private]}
-    means = {"mask": "private-microaggregation", "k": 20, "epsilon": 1, "columns": ["a", "b"], "bounds": BOUNDS}
+    means = {"mask": "private-microaggregation", "k": 20, "epsilon": 1, "columns": [*BOUNDS], "bounds": BOUNDS}
     yield (
         "mask private-microaggregation",
         {
@@ -202,7 +202,7 @@ FILES: dict[str, dict[str, Any]] = {
     "closest-record": {"holdout": HOLDOUT},
     "membership-inference": {"holdout": HOLDOUT},
     "density-ratio": {"holdout": HOLDOUT},
-    "shadow-models": {"holdout": HOLDOUT, "shadows": 4},
+    "shadow-models": {"holdout": HOLDOUT, "shadows": 6},
     "intersection": {"others": [HOLDOUT]},
     "train-test": {"target": "c", "folds": 2},
     "k-map": {"population": POPULATION},

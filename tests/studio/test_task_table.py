@@ -9,11 +9,11 @@ ROWS = re.findall(r"^\| (.+?) \| (straight|no) \| (.+) \|$", PAGE.read_text(enco
 
 
 def in_browsers() -> set[str]:
-    """Names of the tests of the studio that take a browser."""
+    """Names of the tests of the studio that take a browser, or a page in one."""
     names: set[str] = set()
     for path in Path(__file__).parent.glob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and any(a.arg == "browser" for a in node.args.args):
+            if isinstance(node, ast.FunctionDef) and {"browser", "page"} & {a.arg for a in node.args.args}:
                 names.add(node.name)
     return names
 

@@ -52,7 +52,7 @@ FEWEST_OF_ENSEMBLE = 6
     "shadow-models",
     title="Membership inference by shadow models",
     source="Carlini, Chien, Nasr, Song, Terzis & Tramèr (2022); Zarifzadeh, Liu & Shokri (2024); "
-    "ensemble: MIDST challenge, black-box attack on one table (2025)",
+    "Vector Institute (2025)",
 )
 class ShadowModels(RiskMeasure):
     """Success of telling members of the original data from others by carrying the plan out again (LiRA, RMIA).

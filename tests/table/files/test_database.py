@@ -117,7 +117,6 @@ def test_a_statement_that_gives_no_rows_changes_nothing(sqlite: str) -> None:
     [
         ["audit", "ADDRESS", "--plan", "plan.yaml"],
         ["hierarchy", "build", "ADDRESS", "age", "{rounding: [5]}"],
-        ["studio", "ADDRESS", "--no-browser"],
         ["audit", "release.csv", "--plan", "plan.yaml", "--original", "ADDRESS"],
     ],
 )
