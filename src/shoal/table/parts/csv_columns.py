@@ -235,11 +235,15 @@ class _Forms:
 
     def see(self, cells: pl.Series) -> None:
         """Take further cells into account."""
-        if len(cells) and self.numbers is not False:
-            self._see_numbers(cells.str.strip_chars(" "))
+        for some in (cells.head(1), cells):  # the first cell tells of most columns of text
+            if len(some) and self.numbers is not False:
+                self._see_numbers(some.str.strip_chars(" "))
+        if self.numbers:
+            self.dates = set()  # a number is no date
         if len(cells) and self.dates != set():
-            forms = (DAY, *STAMPS, *LOCAL, *IN_UTC) if self.dates is None else tuple(self.dates)
-            self.dates = {form for form in forms if cells.str.contains(f"^{form}$").all()}
+            forms = {DAY, *STAMPS, *LOCAL, *IN_UTC} if self.dates is None else self.dates
+            self.dates = _of_all(cells, _of_all(cells.head(1), forms))
+        if len(cells) and self.dates:
             self.fine |= not cells.str.strip_chars_end("Z").str.ends_with("000").all()
 
     def _see_numbers(self, bare: pl.Series) -> None:
@@ -256,6 +260,11 @@ class _Forms:
         self.numbers = True
         self.long |= bare.str.contains(TOO_LONG).any()
         self.codes |= bare.str.contains(WRITTEN_CODE).any()
+
+
+def _of_all(cells: pl.Series, forms: set[str]) -> set[str]:
+    """The forms that all cells have."""
+    return {form for form in forms if cells.str.contains(f"^{form}$").all()}
 
 
 def _asked(cells: Any, aggregates: Sequence[str]) -> list[int]:
