@@ -1,5 +1,6 @@
 """What large tables are read from, and one clear sentence for each thing that can be wrong with it."""
 
+from contextlib import nullcontext
 from itertools import product
 from pathlib import Path
 
@@ -302,7 +303,7 @@ def test_too_little_memory_for_a_judged_file_is_named_as_such(connection, tmp_pa
         return plain(cells, text)
 
     monkeypatch.setattr(duckdb.DuckDBPyRelation, "aggregate", aggregate)
-    pl.DataFrame({"a": [1, 2], "b": ["2020-01-01", "2020-01-02"]}).write_csv(tmp_path / "in.csv")
+    pl.DataFrame({"a": ["1.50", "2"], "b": ["2020-01-01", "2020-01-02"]}).write_csv(tmp_path / "in.csv")
     with pytest.raises(FileError, match=r"in\.csv' cannot be read in so little memory\. Allow more"):
         Source.of(tmp_path / "in.csv", connection, judged=True)
 
@@ -319,12 +320,34 @@ def test_where_memory_lacks_fewer_columns_are_counted_at_once(connection, tmp_pa
         return plain(cells, text)
 
     monkeypatch.setattr(duckdb.DuckDBPyRelation, "aggregate", aggregate)
-    frame = pl.DataFrame({f"c{i}": [1, 2] for i in range(7)})
+    frame = pl.DataFrame({f"c{i}": ["1.50", "2"] for i in range(7)})  # as DuckDB would not write it
     frame.write_csv(tmp_path / "in.csv")
     assert Source.of(tmp_path / "in.csv", connection, judged=True).columns == tuple(frame.columns)
     assert [n for n in counted if n] == [7, 3, *[1] * 7]
     frame.with_columns(c6=pl.Series(["1", "1.0"])).write_csv(tmp_path / "in.csv")
     with pytest.raises(FileError, match="one value of 'c6' in several ways"):
+        Source.of(tmp_path / "in.csv", connection, judged=True)
+
+
+@pytest.mark.parametrize(
+    ("cells", "several"),
+    [
+        (["34", "35"], False),
+        (["34", "34.0"], True),
+        (["1.5", "2.25"], False),
+        (["1.50", "2.25"], False),
+        (["1.5", "1.50"], True),
+        (["1", " 1"], True),
+        (["1", "NA"], False),
+        (["1", "NA", "."], True),
+        (["1e3", "1000"], True),
+        (["007", "07"], False),
+    ],
+)
+def test_a_value_that_is_written_in_two_ways_is_seen(connection, tmp_path, cells, several):
+    """Whether a cell is as DuckDB writes its value decides only about who is looked at closely."""
+    pl.DataFrame({"a": cells, "b": cells}).write_csv(tmp_path / "in.csv")
+    with pytest.raises(FileError, match="one value of 'a', 'b' in several ways") if several else nullcontext():
         Source.of(tmp_path / "in.csv", connection, judged=True)
 
 

@@ -23,7 +23,8 @@ def refuse_bounded(stage: Stage, schema: Schema, original: Stage) -> None:
     Refused
         Naming the columns.
     """
-    names = [name for name in stage.schema if name not in OWN and name in original.schema]
+    came = original.schema
+    names = [name for name in stage.schema if name not in OWN and name in came]
     released = records_seen(stage, schema, names)
     if not any(has_ranges(variable) for variable in released.variables):
         return

@@ -96,7 +96,8 @@ def laws_among(
     names, lacking
         As for `given_away`; columns that the table does not have are passed over.
     """
-    there = [name for name in names if name in original.schema]
+    came = original.schema
+    there = [name for name in names if name in came]
     wanted = [name for name in lacking if name in there]
     if not wanted:
         return NO_LAWS

@@ -6,7 +6,7 @@ alone does not tell apart. A stage holds no not-a-number: it is a missing cell.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -45,6 +45,7 @@ class CountedTable:
     records: int
     lacking: Mapping[str, int]
     cells: Mapping[str, tuple[str, ...]]
+    _alone: dict[frozenset[str], tuple[int, int]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, stage: Stage, session: Any) -> Self:
@@ -93,9 +94,12 @@ class CountedTable:
 
     def uniques(self, names: Sequence[str]) -> tuple[int, int]:
         """Numbers of records that no other one agrees with in some columns, and of their classes."""
-        groups = f"FROM {TABLE} SELECT count(*) AS n GROUP BY {', '.join(self.agreeing(names))}"
-        alone, every = self.connection.sql(f"FROM ({groups}) SELECT count_if(n = 1), count(*)").fetchall()[0]
-        return int(alone), int(every)
+        asked = frozenset(names)
+        if asked not in self._alone:
+            groups = f"FROM {TABLE} SELECT count(*) AS n GROUP BY {', '.join(self.agreeing(names))}"
+            alone, every = self.connection.sql(f"FROM ({groups}) SELECT count_if(n = 1), count(*)").fetchall()[0]
+            self._alone[asked] = int(alone), int(every)
+        return self._alone[asked]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

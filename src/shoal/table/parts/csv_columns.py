@@ -130,12 +130,15 @@ def _refuse_two_ways(cells: Any, chosen: Sequence[str]) -> None:
     def ways(cell: str) -> str:
         return f"count(DISTINCT {cell}) + max(CASE WHEN {cell} IS NULL THEN 1 ELSE 0 END)"
 
+    def otherwise(cell: str, value: str) -> str:  # than DuckDB would write it, which is one way
+        return f"count_if({cell} IS NOT NULL AND ({value} IS NULL OR CAST({value} AS VARCHAR) <> {cell}))"
+
     typed = {name: text for name, text in zip(cells.columns, chosen) if text != name_in_sql(name)}
-    if not typed:
-        return
-    written = {name_in_sql(name): text.removesuffix(f" AS {name_in_sql(name)}") for name, text in typed.items()}
-    counts = _asked(cells, [f"{ways(column)} - ({ways(value)})" for column, value in written.items()])
-    if several := [name for name, count in zip(typed, counts) if count]:
+    values = {name: text.removesuffix(f" AS {name_in_sql(name)}") for name, text in typed.items()}
+    counts = _asked(cells, [otherwise(name_in_sql(name), value) for name, value in values.items()])
+    doubtful = {name: values[name] for name, count in zip(values, counts) if count}
+    counts = _asked(cells, [f"{ways(name_in_sql(name))} - ({ways(value)})" for name, value in doubtful.items()])
+    if several := [name for name, count in zip(doubtful, counts) if count]:
         raise FileError(
             f"The files write one value of {quoted(several)} in several ways, as 34 and 34.0, by which records can be "
             f"told apart. {IN_MEMORY}"
