@@ -342,6 +342,7 @@ def test_where_memory_lacks_fewer_columns_are_counted_at_once(connection, tmp_pa
         (["1", "NA", "."], True),
         (["1e3", "1000"], True),
         (["007", "07"], False),
+        (["0.0", "-0.0", "1.5"], True),
     ],
 )
 def test_a_value_that_is_written_in_two_ways_is_seen(connection, tmp_path, cells, several):

@@ -130,8 +130,9 @@ def _refuse_two_ways(cells: Any, chosen: Sequence[str]) -> None:
     def ways(cell: str) -> str:
         return f"count(DISTINCT {cell}) + max(CASE WHEN {cell} IS NULL THEN 1 ELSE 0 END)"
 
-    def otherwise(cell: str, value: str) -> str:  # than DuckDB would write it, which is one way
-        return f"count_if({cell} IS NOT NULL AND ({value} IS NULL OR CAST({value} AS VARCHAR) <> {cell}))"
+    def otherwise(cell: str, value: str) -> str:  # than DuckDB would write it, which is one way but of -0 and 0
+        apart = f"{value} IS NULL OR CAST({value} AS VARCHAR) <> {cell} OR {cell} = '-0.0'"
+        return f"count_if({cell} IS NOT NULL AND ({apart}))"
 
     typed = {name: text for name, text in zip(cells.columns, chosen) if text != name_in_sql(name)}
     values = {name: text.removesuffix(f" AS {name_in_sql(name)}") for name, text in typed.items()}
