@@ -240,9 +240,9 @@ class Questions:
     async def lattice(self, step: Number = 0, around: list[Number] | None = None) -> Any:
         return await self.studio.trial("lattice", step=step, around=around)
 
-    async def beginnings(self) -> Any:
-        """By kind and name of each method of a step, the settings with which it begins, or why it cannot."""
-        return await self.studio.trial("beginnings")
+    async def beginnings(self, methods: list[str] | None = None) -> Any:
+        """By kind and name of some methods of a step, or all, the settings with which each begins, or why it cannot."""
+        return await self.studio.trial("beginnings", methods=methods)
 
     async def candidates(self) -> Any:
         """A section `explore` that suits the columns; empty without a plan."""

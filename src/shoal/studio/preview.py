@@ -1,10 +1,13 @@
 """Preview of a step: the columns that it changes, before and after, while its settings are still being chosen."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+
+import narwhals.stable.v2 as nw
+import polars as pl
 
 from shoal.judges.class_profile import SMALLEST
+from shoal.judges.table_pair import counterparts
+from shoal.kernels.arrays import Longs
 from shoal.plan import Output, Plan
 from shoal.plan.sections import EditRules
 from shoal.run.carry_out import after_steps
@@ -12,8 +15,8 @@ from shoal.studio.arguments import Answer
 from shoal.table.bins import distribution
 from shoal.table.cells import value_counts
 from shoal.table.files.table import Table
-from shoal.table.microdata import Microdata
 from shoal.table.records import Records
+from shoal.table.variable import Variable
 from shoal.vocabulary.errors import InputError
 
 MOST_RECORDS = 20_000
@@ -43,12 +46,15 @@ def preview(table: Table, plan: Plan, step: int) -> Answer:
     keys = [name for name in before.quasi_identifiers if name in after]
     if any(carried_out.as_a_whole for carried_out in only.steps):
         keys = []  # records made anew stand for nobody
+    names = [name for name in results[step].changed if name in before]
+    written = [done.original.rebuild(records.select(names)).native for records in (before, after)]
+    place = counterparts(before, after, traced=True)
     return {
         "records": len(before),
         "of": len(table.frame),
         "left": len(after),
         "below": {str(k): [_below(records, keys, k) for records in (before, after)] for k in SMALLEST} if keys else {},
-        "columns": [_column(name, before, after, done.original) for name in results[step].changed if name in before],
+        "columns": [_column(before[name], after[name], [f[name] for f in written], place) for name in names],
     }
 
 
@@ -56,23 +62,24 @@ def _below(records: Records, keys: list[str], k: int) -> int:
     return int((records.classes(keys).of_record < k).sum())
 
 
-def _column(name: str, before: Records, after: Records, original: Microdata) -> Answer:
-    written = [original.rebuild(records).frame[name] for records in (before, after)]
-    counts = [value_counts(series) for series in written]
+def _column(before: Variable, after: Variable, written: list[pl.Series], place: Longs | None) -> Answer:
+    counts = [value_counts(nw.from_native(series, series_only=True)) for series in written]
     values = sorted(counts[0].keys() | counts[1].keys(), key=lambda v: (-max(count.get(v, 0) for count in counts), v))
-    alike = before[name].continuous == after[name].continuous
-    drawn = distribution({"original": before[name], "released": after[name]}) if alike else None
+    drawn = distribution({"original": before, "released": after}) if before.continuous == after.continuous else None
     return {
-        "name": name,
-        "changed": _changed(*(dict(zip(r.rows.tolist(), w.to_list())) for r, w in zip((before, after), written))),
+        "name": before.name,
+        "changed": len(after) if place is None else _changed(written[0].gather(place), written[1]),
         "distinct": [len(count) for count in counts],
-        "missing": [int(records[name].missing.sum()) for records in (before, after)],
+        "missing": [int(variable.missing.sum()) for variable in (before, after)],
         "values": [[value, *(count.get(value, 0) for count in counts)] for value in values[:MOST_VALUES]],
         "further": max(0, len(values) - MOST_VALUES),
         "picture": drawn,
     }
 
 
-def _changed(before: Mapping[int, Any], after: Mapping[int, Any]) -> int:
-    """Number of cells that changed, in records that are still there."""
-    return sum(str(cell) != str(before[row]) for row, cell in after.items())
+def _changed(before: pl.Series, after: pl.Series) -> int:
+    """Number of cells that are written otherwise."""
+    if before.dtype == after.dtype:
+        unequal = before.ne_missing(after)
+        before, after = before.filter(unequal), after.filter(unequal)
+    return sum(str(cell) != str(other) for cell, other in zip(before.to_list(), after.to_list()))

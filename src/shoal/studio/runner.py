@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
 from secrets import randbits
 from typing import Any
@@ -26,7 +27,7 @@ from shoal.report.frontier_marks import numbered
 from shoal.report.headlines import main_measure
 from shoal.studio import linked, variables
 from shoal.studio.arguments import Answer
-from shoal.studio.beginnings import beginnings, forecast, only
+from shoal.studio.beginnings import Trial, forecast, only
 from shoal.studio.lattices import lattice_of
 from shoal.studio.parcels import ParcelHolder
 from shoal.studio.plans import reading
@@ -47,15 +48,16 @@ class Runner(ParcelHolder):
     def __init__(self) -> None:
         super().__init__()
         self._tables: Future[dict[str, Table]] | None = None
-        self._beginnings: tuple[str, Answer] = ("", {})
+        self._trial: tuple[str, Trial] | None = None
 
     def take(self, parcel: int) -> None:
         """Take the tables to work on, which came in pieces."""
-        self._tables, self._beginnings = self._unpack(parcel), ("", {})
+        self._tables, self._trial = self._unpack(parcel), None
+        self._hands.submit(import_module, "scipy.optimize")  # which takes long, and the first trial or run needs
 
     def close(self) -> None:
         """Forget the tables."""
-        self._tables = None
+        self._tables = self._trial = None
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -132,13 +134,13 @@ class Runner(ParcelHolder):
         """See `beginnings.forecast`."""
         return forecast(self.table, only(plan_of(text, folder), [], keeps_requirements=True), spec)
 
-    def beginnings(self, text: str, folder: str) -> Answer:
-        """See `beginnings.beginnings`; what steps there are already does not matter."""
+    def beginnings(self, text: str, folder: str, methods: list[str] | None) -> Answer:
+        """See `beginnings.Trial`; what steps there are already does not matter."""
         plan = only(plan_of(text, folder), [], keeps_requirements=True)
         key = str(plan.as_mapping())
-        if self._beginnings[0] != key:
-            self._beginnings = (key, beginnings(self.table, plan))
-        return self._beginnings[1]
+        if self._trial is None or self._trial[0] != key:
+            self._trial = (key, Trial.of(self.table, plan))
+        return self._trial[1].beginnings(methods)
 
     def variants(self, text: str, folder: str) -> Answer:
         """See `standing.variants_tried`; the steps as a person would write them."""
