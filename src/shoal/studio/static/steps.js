@@ -4,7 +4,7 @@ import { Field, MethodForm, first } from './forms.js';
 import { Mistakes, html, number, percent, useAnswer } from './parts.js';
 import { Preview } from './preview.js';
 import { TableChoice, WholePersons } from './linked.js';
-import { act, mistakesAt, put, store, useStore, useTable } from './state.js';
+import { act, ask, mistakesAt, put, store, useStore, useTable } from './state.js';
 
 const SECTIONS = [
   { place: 'steps', title: 'Steps', kinds: ['partition', 'mask'], verb: 'Add a step', lead: 'What is done to the table, from the first step to the last.' },
@@ -98,7 +98,12 @@ function Adding({ verb, kinds, place, here, only, count }) {
   const fit = wanted && !begins.waits ? listed.filter((m) => beginning(m).spec).slice(0, RECOMMENDED) : [];
   const rest = fit.length && !every ? [] : listed.filter((m) => !fit.includes(m));
   const bound = (m) => (place === 'requirements' && m.kind !== 'privacy' ? { 'at most': 0.1 } : {});
-  const add = async (m) => (await put([...here, count], beginning(m).spec ?? { ...first(m), ...bound(m) }, `add ${m.title}`)) && setOpen(false);
+  const settings = async (m) => {
+    const name = `${m.kind}/${m.name}`;
+    const begun = begins.of[name] ?? (asks ? (await ask('beginnings', { methods: [name] }).catch(() => ({})))[name] : null);
+    return begun?.spec ?? { ...first(m), ...bound(m) };
+  };
+  const add = async (m) => (await put([...here, count], await settings(m), `add ${m.title}`)) && setOpen(false);
   const pick = (g) => {
     choose(goal === g && !words.trim() ? '' : g);
     look('');
