@@ -164,7 +164,7 @@ class Keeper(Showing):
     def close(self) -> None:
         """Forget the table and the releases."""
         self._tables, self._exposure, self._releases, self._counting, self._aside = {}, None, {}, {}, {}
-        self._order, self._as_read, self._looked = profile.Order(), None, None
+        self._order, self._as_read, self._looked, self._identifiers = profile.Order(), None, None, None
 
     def links(self, text: str, folder: str) -> Answer:
         """See `linked.counted`."""

@@ -46,6 +46,7 @@ class Showing(ParcelHolder):
         self._tables: dict[str, Table] = {}
         self._releases: dict[int, Future[WholeRelease | LinkedRelease]] = {}
         self._order = profile.Order()
+        self._identifiers: Answer | None = None
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -91,13 +92,15 @@ class Showing(ParcelHolder):
 
     def identifiers(self) -> Answer:
         """Columns that may hold one of the identifiers of HIPAA, by identifier, and what cannot be seen."""
-        table = self.table("")
-        seen = by_identifier(signs(nw.from_native(table.frame, eager_only=True), table.labels))
-        return {
-            "identifiers": [{"letter": i.letter, "title": i.title, "columns": seen[i.letter]} for i in IDENTIFIERS],
-            "unseen": unseen(),
-            "values": MOST_VALUES,
-        }
+        if self._identifiers is None:
+            table = self.table("")
+            seen = by_identifier(signs(nw.from_native(table.frame, eager_only=True), table.labels))
+            self._identifiers = {
+                "identifiers": [{"letter": i.letter, "title": i.title, "columns": seen[i.letter]} for i in IDENTIFIERS],
+                "unseen": unseen(),
+                "values": MOST_VALUES,
+            }
+        return self._identifiers
 
     def column(self, run: int | None, name: str, of: str = "") -> Answer:
         """A column in words: a summary and the numbers of records by value, before and after a run."""
