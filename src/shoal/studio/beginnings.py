@@ -56,8 +56,11 @@ OF_DATES = re.compile(r"\bdates?\b", re.I)
 SEARCH: Mapping[str, object] = {"moves": 0, "starts": 1, "search": "greedy"}
 """Parameters that say how long a method searches, and how little is enough to see whether it works."""
 
-SHORT_SEARCH: Mapping[str, object] = {**SEARCH, "moves": 400 * FORECAST}
-"""How little is enough for a forecast; beyond a few hundred moves a record little is gained."""
+MOVES = 400
+"""Moves a record that show what a search comes to; beyond them little is gained at once."""
+
+SHORT_SEARCH: Mapping[str, object] = {**SEARCH, "moves": MOVES * FORECAST}
+"""How little is enough for a forecast."""
 
 PER_TABLE = ("bounds",)
 """Parameters that say what the table may not be asked for: bounds that come from it give its ends away."""

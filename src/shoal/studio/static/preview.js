@@ -20,7 +20,7 @@ function Counts({ step }) {
   if (!seen) return html`<p class="hint" role="status">Counting …</p>`;
   if (seen.refused) return html`<p class="mistakes">${seen.refused}</p>`;
   return html`<div aria-live="polite">
-    ${seen.records < seen.of && html`<p class="hint">Counted on ${number(seen.records)} of ${number(seen.of)} records, drawn at random; Run takes all.</p>`}
+    ${seen.records < seen.of && html`<p class="hint">Counted on ${number(seen.records)} of ${number(seen.of)} records, drawn at random${seen.short ? ', with a short search' : ''}; Run takes all.</p>`}
     ${seen.left < seen.records && html`<p class="note">${plural(seen.records - seen.left, 'record')} would be left out.</p>`}
     ${seen.below[2] && html`<p>Alone by what others may know: <strong>${number(seen.below[2][0])}</strong> before, <strong>${number(seen.below[2][1])}</strong> after; with fewer than 4 others ${number(seen.below[5][0])} before, ${number(seen.below[5][1])} after.</p>`}
     ${seen.columns.length === 0 && html`<p>It changes no column.</p>`}
