@@ -58,6 +58,13 @@ def test_several_files_become_a_release_of_linked_tables(
         page.click("text=Look at the released rows")
         page.wait_for_selector("table.rows tbody td")
         assert barriers(page) == []
+        go(page, "Risk")
+        page.wait_for_selector("text=unique by all of their rows")
+        page.click(".tables-choice >> text=visits")
+        page.wait_for_selector(".chips >> text=Persons or households")
+        assert page.locator("section.riskiest").count() == 2  # of the original and of what was released
+        page.click(".tables-choice >> text=tests")
+        page.wait_for_selector(".sets tbody th:text-is('result')")
         go(page, "Export")
         page.fill("text=Folder to write >> xpath=following-sibling::input", str(tmp_path / "out"))
         page.click("text=Write the release")
@@ -77,10 +84,10 @@ def test_what_is_not_for_several_tables_says_why(browser: Any, fresh: Running, f
             settled(page)
             assert page.locator(".mistakes").count() == 0, screen
             assert page.evaluate("document.documentElement.scrollWidth") == 390, screen
-            if screen in ("Columns", "Steps"):
+            if screen in ("Columns", "Steps", "Risk"):
                 assert barriers(page) == [], screen
-        go(page, "Risk")
-        assert "a person is all of their rows" in page.inner_text("main")
+        go(page, "Utility")
+        assert "Analyses are followed on one table" in page.inner_text("main")
 
 
 def test_a_linked_plan_is_refused_with_the_verdict(fresh: Running, files: list[Path]) -> None:

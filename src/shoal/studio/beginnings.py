@@ -25,6 +25,7 @@ from shoal.studio.arguments import Answer
 from shoal.table.files.table import Table
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
+from shoal.table.schema import Schema
 from shoal.utility.information_kept import InformationKept
 from shoal.vocabulary.errors import ShoalError
 from shoal.vocabulary.registry import Entry, Spec, registered
@@ -98,14 +99,17 @@ def _sampled(table: Table, plan: Plan, least: int) -> Table:
     frame, most = table.frame, max(least, GROUPS * k_of(plan))
     for name in (name for name in plan.schema.names("stratum") if name in frame.columns):
         frame = frame.filter(pl.col(name) == frame[name].mode().sort()[0])
-    units = [name for role in ("household", "person") for name in plan.schema.names(role) if name in frame.columns]
-    if len(frame) > most and units:
-        whole = frame[units[0]].unique(maintain_order=True)
-        drawn = whole.sample(max(1, len(whole) * most // len(frame)), seed=SEED)
-        frame = frame.filter(pl.col(units[0]).is_in(drawn.implode()))
-    elif len(frame) > most:
-        frame = frame.sample(most, seed=SEED)
-    return replace(table, frame=frame)
+    return replace(table, frame=some_of(frame, plan.schema, most))
+
+
+def some_of(frame: pl.DataFrame, schema: Schema, most: int) -> pl.DataFrame:
+    """Some records of a table, with whole households or persons: about so many, or all if they are no more."""
+    units = [name for role in ("household", "person") for name in schema.names(role) if name in frame.columns]
+    if len(frame) <= most or not units:
+        return frame if len(frame) <= most else frame.sample(most, seed=SEED)
+    whole = frame[units[0]].unique(maintain_order=True)
+    drawn = whole.sample(max(1, len(whole) * most // len(frame)), seed=SEED)
+    return frame.filter(pl.col(units[0]).is_in(drawn.implode()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -157,21 +157,22 @@ class Keeper(Showing):
         report("looking for links", 0.5)
         opened = linked.facts_and_draft(tables, source, files)
         self.close()
-        self._tables = tables
+        self._tables, self._linked = tables, linked.LinkedTables(tables)
         self._hands.submit(load)
         return opened
 
     def close(self) -> None:
         """Forget the table and the releases."""
         self._tables, self._exposure, self._releases, self._counting, self._aside = {}, None, {}, {}, {}
-        self._order, self._as_read, self._looked, self._identifiers = profile.Order(), None, None, None
+        self._order, self._as_read, self._looked = profile.Order(), None, None
+        self._identifiers, self._linked = {}, linked.LinkedTables({})
 
     def links(self, text: str, folder: str) -> Answer:
-        """See `linked.counted`."""
+        """See `linked.LinkedTables.counted`."""
         plan = reading(text, Path(folder)).linked
         if plan is None or set(plan.keys) - set(self.tables):
             return {"refused": ""}
-        return linked.counted(self.tables, plan)
+        return self._linked.counted(plan)
 
     def pack_table(self) -> None:
         """Pack the tables for the other process."""

@@ -9,6 +9,7 @@ import numpy as np
 from shoal.desk.assess import assess
 from shoal.desk.frontier.of_tables import linked_unprotected
 from shoal.desk.linked import protect_linked
+from shoal.plan import Plan
 from shoal.plan.draft import described_columns, key_text
 from shoal.plan.guess import guess
 from shoal.plan.linked import LinkedPlan
@@ -19,12 +20,13 @@ from shoal.release.linked import LinkedRelease
 from shoal.report.became import became
 from shoal.report.evidence import EvidenceFile
 from shoal.report.headlines import main_measure
-from shoal.run.linked import links_of
+from shoal.run.linked import links_of, with_persons
 from shoal.studio import profile
 from shoal.studio.arguments import Answer
 from shoal.studio.plans import Place, Problem, ReadPlan
 from shoal.studio.worker import Report
 from shoal.table.files.table import Table
+from shoal.table.links import Keys, Links
 from shoal.vocabulary.errors import DataError, InputError, printable, quoted
 
 Tables = Mapping[str, Table]
@@ -97,15 +99,34 @@ def for_open_tables(read: ReadPlan, names: list[str]) -> ReadPlan:
     return read
 
 
-def counted(tables: Tables, plan: LinkedPlan) -> Answer:
-    """By table of a plan its rows, and the persons whom they are of; or why the tables do not hang together."""
-    some = {name: tables[name] for name in plan.keys}
-    try:
-        links = links_of(some, plan)
-    except DataError as error:
-        return {"refused": str(error)}
-    persons = {name: len(np.unique(numbers)) for name, numbers in links.persons.items()}
-    return {"tables": {name: {"rows": size, "persons": persons[name]} for name, size in links.sizes.items()}}
+class LinkedTables:
+    """Several tables whose rows hang together as a plan says; that is found once for the same keys."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self._found: tuple[Keys, Links] | None = None
+
+    def links(self, plan: LinkedPlan) -> Links:
+        """The links between the tables of a plan. Raises DataError if they do not hang together."""
+        if self._found is None or self._found[0] != plan.keys:
+            self._found = plan.keys, links_of({name: self.tables[name] for name in plan.keys}, plan)
+        return self._found[1]
+
+    def counted(self, plan: LinkedPlan) -> Answer:
+        """By table of a plan its rows, and the persons whom they are of; or why the tables do not hang together."""
+        try:
+            links = self.links(plan)
+        except DataError as error:
+            return {"refused": str(error)}
+        persons = {name: len(np.unique(numbers)) for name, numbers in links.persons.items()}
+        return {"tables": {name: {"rows": size, "persons": persons[name]} for name, size in links.sizes.items()}}
+
+    def of_persons(self, plan: LinkedPlan, name: str) -> tuple[Table, Plan]:
+        """One of the tables with the number of each row's person in place of its keys, and its own plan."""
+        if name not in plan.keys or name not in self.tables:
+            raise InputError(f"Table '{name}' is not in the plan. Give it a place there, or look at another one.")
+        table: Table = with_persons(self.tables[name], plan, self.links(plan), name)
+        return table, plan.tables[name]
 
 
 def exposed(tables: Tables, plan: LinkedPlan) -> Answer:

@@ -13,7 +13,7 @@ from shoal.plan.sections import EditRules
 from shoal.plan.steps import Step
 from shoal.run.carry_out import after_steps
 from shoal.studio.arguments import Answer
-from shoal.studio.beginnings import MOVES
+from shoal.studio.beginnings import MOVES, SEED, some_of
 from shoal.table.bins import distribution
 from shoal.table.files.table import Table
 from shoal.table.records import Records
@@ -32,8 +32,6 @@ SHORT: Mapping[str, object] = {"moves": MOVES * SEARCHED, "starts": 1, "effort":
 MOST_VALUES = 24
 """Values of a column that are listed, the most frequent first."""
 
-SEED = 1
-
 
 def preview(table: Table, plan: Plan, step: int) -> Answer:
     """Counts before and after one step of a plan, the earlier ones carried out first.
@@ -42,10 +40,8 @@ def preview(table: Table, plan: Plan, step: int) -> Answer:
     """
     if not 0 <= step < len(plan.steps):
         raise InputError("The plan has no such step.")
-    frame, asked = table.frame, [plan.as_read(given) for given in plan.steps[: step + 1]]
-    steps, most = [_short(given) for given in asked], min(_enough(given) for given in asked)
-    if len(frame) > most:
-        frame = frame.sample(most, seed=SEED)
+    asked = [plan.as_read(given) for given in plan.steps[: step + 1]]
+    steps, frame = [_short(given) for given in asked], some_of(table.frame, plan.schema, min(map(_enough, asked)))
     only = replace(plan, steps=tuple(steps), requirements=(), edit_rules=EditRules(), publish=(), output=Output())
     done = after_steps(replace(table, frame=frame), only, SEED, None)
     results = done.course.results

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, replace
 from importlib import import_module
-from pathlib import Path
 from secrets import randbits
 from typing import Any
 
@@ -15,7 +14,6 @@ from shoal.desk.whole import protect_whole
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
 from shoal.plan.lines import plain
-from shoal.plan.linked import LinkedPlan
 from shoal.release import NotProved
 from shoal.release.evidence_file import private_evidence, private_figure
 from shoal.release.linked import table_of_several
@@ -30,10 +28,9 @@ from shoal.studio.arguments import Answer
 from shoal.studio.beginnings import Trial, forecast, only
 from shoal.studio.lattices import lattice_of
 from shoal.studio.parcels import ParcelHolder
-from shoal.studio.plans import reading
 from shoal.studio.preview import preview
 from shoal.studio.session import RunResult
-from shoal.studio.showing import plan_of
+from shoal.studio.showing import linked_plan_of, plan_of
 from shoal.studio.standing import promise_of, variants_tried
 from shoal.studio.worker import Report
 from shoal.table.files.json_text import as_json
@@ -49,15 +46,16 @@ class Runner(ParcelHolder):
         super().__init__()
         self._tables: Future[dict[str, Table]] | None = None
         self._trial: tuple[str, Trial] | None = None
+        self._linked: linked.LinkedTables | None = None
 
     def take(self, parcel: int) -> None:
         """Take the tables to work on, which came in pieces."""
-        self._tables, self._trial = self._unpack(parcel), None
+        self._tables, self._trial, self._linked = self._unpack(parcel), None, None
         self._hands.submit(import_module, "scipy.optimize")  # which takes long, and the first trial or run needs
 
     def close(self) -> None:
         """Forget the tables."""
-        self._tables = self._trial = None
+        self._tables = self._trial = self._linked = None
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -107,7 +105,7 @@ class Runner(ParcelHolder):
         self, text: str, folder: str, seed: int, report: Report, after: Sequence[str]
     ) -> tuple[RunResult, bool]:
         """As `protect`, for several tables."""
-        plan = self._linked_plan(text, folder)
+        plan = linked_plan_of(text, folder)
         try:
             release = linked.run(self.tables, plan, seed, report, after)
         except Refused as refusal:
@@ -119,11 +117,19 @@ class Runner(ParcelHolder):
         result = _proved({**private_evidence(release), "tables": several}, seed)
         return {**result, "columns": [], "tables": linked.shown(of_each)}, True
 
-    def preview(self, text: str, folder: str, step: int) -> Answer:
-        """See `preview.preview`."""
-        seen = preview(self.table, plan_of(text, folder), step)
+    def preview(self, text: str, folder: str, step: int, of: str = "") -> Answer:
+        """See `preview.preview`; of one of several tables its own steps are carried out on it alone."""
+        if of:
+            plan = linked_plan_of(text, folder)
+            if plan.synthesis is not None:
+                raise InputError("Persons are made up with all their rows; what became of them is seen after a run.")
+            self._linked = self._linked or linked.LinkedTables(self.tables)
+            table, own = self._linked.of_persons(plan, of)
+        else:
+            table, own = self.table, plan_of(text, folder)
+        seen = preview(table, own, step)
         for column in seen["columns"]:
-            column["labels"] = variables.code_labels(self.table, column["name"])
+            column["labels"] = variables.code_labels(table, column["name"])
         return seen
 
     def lattice(self, text: str, folder: str, step: int, around: list[int] | None) -> Answer:
@@ -151,7 +157,7 @@ class Runner(ParcelHolder):
 
     def explore(self, text: str, folder: str, scratch: str, report: Report) -> Answer:
         """Try many plans; the figures of each are kept in `scratch` meanwhile."""
-        plan = plan_of(text, folder) if "" in self.tables else self._linked_plan(text, folder)
+        plan = plan_of(text, folder) if "" in self.tables else linked_plan_of(text, folder)
         given = self.table if isinstance(plan, Plan) else {name: self.tables[name] for name in plan.tables}
 
         def progress(done: int, total: int, name: str) -> None:
@@ -177,13 +183,7 @@ class Runner(ParcelHolder):
 
     def persons(self, text: str, folder: str) -> Answer:
         """See `linked.exposed`."""
-        return linked.exposed(self.tables, self._linked_plan(text, folder))
-
-    def _linked_plan(self, text: str, folder: str) -> LinkedPlan:
-        plan = reading(text, Path(folder)).linked
-        if plan is None:
-            raise InputError("The plan has mistakes; mend them first. They are listed beside the plan.")
-        return replace(plan, folder=Path(folder))
+        return linked.exposed(self.tables, linked_plan_of(text, folder))
 
 
 def _proved(content: EvidenceFile, seed: int) -> RunResult:

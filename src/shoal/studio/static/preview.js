@@ -12,14 +12,14 @@ export function Preview({ step }) {
 }
 
 function Counts({ step }) {
-  const { state } = useStore();
+  const { state, table } = useStore();
   const waits = state.mistakes.length > 0 || state.job !== null;
-  const seen = useAnswer(waits ? null : 'preview', { step }, [step, state.text, waits], PAUSE);
+  const seen = useAnswer(waits ? null : 'preview', { step }, [step, table, state.text, waits], PAUSE);
   if (state.mistakes.length) return html`<p class="hint">Mend the mistakes of the plan first.</p>`;
   if (state.job) return html`<p class="hint">Something is under way; the preview comes when it has ended.</p>`;
   if (!seen) return html`<p class="hint" role="status">Counting …</p>`;
   if (seen.refused) return html`<p class="mistakes">${seen.refused}</p>`;
-  return html`<div aria-live="polite">
+  return html`<div aria-live="polite">${table && html`<p class="hint">On this table alone, before what is done to whole persons.</p>`}
     ${seen.records < seen.of && html`<p class="hint">Counted on ${number(seen.records)} of ${number(seen.of)} records, drawn at random${seen.short ? ', with a short search' : ''}; Run takes all.</p>`}
     ${seen.left < seen.records && html`<p class="note">${plural(seen.records - seen.left, 'record')} would be left out.</p>`}
     ${seen.below[2] && html`<p>Alone by what others may know: <strong>${number(seen.below[2][0])}</strong> before, <strong>${number(seen.below[2][1])}</strong> after; with fewer than 4 others ${number(seen.below[5][0])} before, ${number(seen.below[5][1])} after.</p>`}
