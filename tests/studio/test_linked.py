@@ -141,7 +141,7 @@ RECODE = "{mask: recode, columns: [ward], groups: {ab: [a, b]}}"
 def keeper_of(text: str) -> Keeper:
     """What holds the tables, with the release of run 1."""
     keeper = Keeper()
-    keeper._hold_linked(dict(TABLES), FILES, "three", lambda stage, fraction: None)
+    keeper._hold_linked(dict(TABLES), "three", FILES, lambda stage, fraction: None)
     plan = reading(text, Path()).linked
     assert plan is not None
     done: Future[Any] = Future()
@@ -183,3 +183,25 @@ def test_a_step_of_one_of_several_tables_is_seen_before_it_runs() -> None:
         6,
         [["ab", 0, 6], ["a", 3, 0], ["b", 3, 0], ["c", 3, 3]],
     )
+
+
+def test_several_tables_are_looked_at_before_they_are_opened(tmp_path: Path) -> None:
+    for name, table in TABLES.items():
+        table.frame.write_csv(tmp_path / f"{name}.csv")
+    keeper = Keeper()
+    paths = [str(tmp_path / file) for file in FILES.values()]
+    seen = keeper.look({}, paths, None)
+    assert keeper.look({}, str(tmp_path), None) == {**seen, "source": tmp_path.name}
+    assert {name: (of["file"], of["rows"]) for name, of in seen["tables"].items()} == {
+        name: (FILES[name], len(table.frame)) for name, table in TABLES.items()
+    }
+    assert seen["tables"]["people"]["first"][0] == ["p0", "f"]
+    assert (seen["guessed"], seen["apart"]) == (opened()[0]["guessed"], "")
+    apart = keeper.look({}, [paths[0], paths[2]], None)
+    assert apart["guessed"] == {}
+    assert apart["apart"].startswith("No links were seen")
+    with pytest.raises(InputError, match="No table is open"):
+        keeper.rows(None, 0, None, descending=False)
+    assert keeper.look({}, paths[:1], None) == keeper.look({}, paths[0], None)
+    with pytest.raises(FileError, match="same columns"):
+        keeper.look_aside()

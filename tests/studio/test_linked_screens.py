@@ -135,3 +135,32 @@ def test_plans_for_several_tables_are_weighed_and_reviewed_in_the_page(
         page.wait_for_selector("h2:text-is('The tables') + ul >> text=12 rows of 12 persons")
         assert barriers(page) == []
         page.click("text=Leave the review")
+
+
+def test_several_files_are_looked_at_before_they_are_opened(browser: Any, fresh: Running, files: list[Path]) -> None:
+    with visit(browser, fresh, another(fresh)) as page:
+        page.check("text=Look at it before it is opened")
+        page.set_input_files(".drop input", files[:2])
+        page.wait_for_selector("h1:text-is('2 linked tables')")
+        visits = page.locator("section:has(> h2:has-text('visits'))")
+        assert "18 rows and 3 columns" in visits.inner_text()
+        assert "hangs on people by person" in visits.inner_text()
+        assert "Its rows are persons" in page.locator("section:has(> h2:has-text('people'))").inner_text()
+        assert visits.locator("tbody tr:has-text('row 2') td").all_inner_texts() == ["1", "p1", "b"]
+        assert barriers(page) == []
+        page.click("summary:has-text('How the files are read')")
+        page.fill("#look-delimiter", ";")
+        page.press("#look-delimiter", "Tab")
+        visits.locator("text=18 rows and 1 column").wait_for()
+        assert page.locator(".note").count() == 1  # no links are seen
+        page.fill("#look-delimiter", "")
+        page.press("#look-delimiter", "Tab")
+        visits.locator("text=18 rows and 3 columns").wait_for()
+        page.click("text=Other files")
+        page.check("text=Look at it before it is opened")
+        page.fill("text=Or its path on this machine >> xpath=following-sibling::div//textarea", str(files[0].parent))
+        page.click("button.strong:text-is('Open')")
+        page.locator("section:has(> h2:has-text('tests'))").locator("text=36 rows and 2 columns").wait_for()
+        assert fresh.ask("state")[1]["source"] is None
+        page.click("text=Open these tables")
+        box(page, "tests").locator("text=36 rows of 12 persons").wait_for()

@@ -179,8 +179,8 @@ class Questions:
             self._catalogue = await asyncio.to_thread(catalogue)
         return self._catalogue
 
-    async def look(self, how: Answer | None = None, path: str | None = None) -> Any:
-        return await self.studio.look(how, path)
+    async def look(self, how: Answer | None = None, path: str | list[str] | None = None, aside: bool = False) -> Any:
+        return await self.studio.look(how, path, aside=aside)
 
     async def exposure(self) -> Any:
         return await self.studio.exposure()

@@ -50,11 +50,8 @@ def facts_and_draft(tables: Tables, source: str, files: Mapping[str, str]) -> An
     files
         Name of the file of each table.
     """
-    try:
-        hanging = guess_links({name: table.frame for name, table in tables.items()})
-        text = linked_plan_text(tables, files)
-    except DataError as error:
-        hanging, text = Hanging(tables={}, left_out={}), _without_links(tables, files, str(error))
+    guessed, apart = _guessed(tables)
+    text = _without_links(tables, files, apart) if apart else linked_plan_text(tables, files)
     each = {name: profile.facts(table, files[name]) for name, table in tables.items()}
     facts = {
         "rows": sum(of["rows"] for of in each.values()),
@@ -62,14 +59,30 @@ def facts_and_draft(tables: Tables, source: str, files: Mapping[str, str]) -> An
         "notes": [],
         "columns": [],
         "tables": each,
-        "reasons": {name: guessed.reason for name, guessed in hanging.tables.items()},
-        "left out": dict(hanging.left_out),
-        "guessed": {
-            name: {"key": guessed.key.key, "parent": guessed.key.parent, "link": guessed.key.link}
-            for name, guessed in hanging.tables.items()
-        },
+        **guessed,
     }
     return {"facts": facts, "text": text}
+
+
+def look(tables: Tables, source: str, files: Mapping[str, str]) -> Answer:
+    """Several tables before they are opened: of each its columns and first rows, and how they seem to hang together."""
+    guessed, apart = _guessed(tables)
+    each = {name: {"file": files[name], **profile.look(table)} for name, table in tables.items()}
+    return {"source": source, "tables": each, "apart": apart, **guessed}
+
+
+def _guessed(tables: Tables) -> tuple[Answer, str]:
+    """The links that are guessed between tables, with reasons; and why none are, where they do not hang together."""
+    try:
+        hanging, apart = guess_links({name: table.frame for name, table in tables.items()}), ""
+    except DataError as error:
+        hanging, apart = Hanging(tables={}, left_out={}), str(error)
+    links = {name: one.key for name, one in hanging.tables.items()}
+    return {
+        "reasons": {name: one.reason for name, one in hanging.tables.items()},
+        "left out": dict(hanging.left_out),
+        "guessed": {name: {"key": one.key, "parent": one.parent, "link": one.link} for name, one in links.items()},
+    }, apart
 
 
 def _without_links(tables: Tables, files: Mapping[str, str], why: str) -> str:

@@ -33,7 +33,7 @@ export function Risk() {
   const seen = useAnswer(waits ? null : 'risks', { run }, [run, keys, waits]);
   const sides = seen?.sides ?? [];
   const units = sides.some((s) => s.persons);
-  return html`<h1>Risk</h1><p class="lead">The risk of a record is one over the number of records like it in all that others may know.${table ? ' In one of several tables that is what others may know of one row; of persons by all of their rows:' : ''}</p>
+  return html`<h1>Risk</h1><p class="lead">The risk of a record is one over the number of records like it in all that others may know.${table ? ' Here it is counted table by table, by what others may know of one row; persons by all of their rows stand first.' : ''}</p>
     ${table && html`<${Persons} /><${TableChoice} />`}<${HereChoice} ...${{ here, run, set }} />
     ${waits ? html`<p class="empty">Mend the mistakes of the plan first.</p>` : !seen ? html`<p class="hint">Counting …</p>` : seen.refused ? html`<p class="mistakes">${seen.refused}</p>`
     : !sides.length ? html`<p class="empty">No column has the role quasi-identifier, so nothing is said to be known to others.</p>` : html`
