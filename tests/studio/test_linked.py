@@ -10,7 +10,15 @@ import pytest
 
 from shoal.studio.holders import Keeper
 from shoal.studio.ledgers import _of_address
-from shoal.studio.linked import LinkedTables, exposed, facts_and_draft, for_open_tables, relinked, run
+from shoal.studio.linked import (
+    LinkedTables,
+    exposed,
+    facts_and_draft,
+    for_open_tables,
+    persons_previewed,
+    relinked,
+    run,
+)
 from shoal.studio.plans import put, reading
 from shoal.studio.preview import preview
 from shoal.table.files.table import Table
@@ -205,3 +213,21 @@ def test_several_tables_are_looked_at_before_they_are_opened(tmp_path: Path) -> 
     assert keeper.look({}, paths[:1], None) == keeper.look({}, paths[0], None)
     with pytest.raises(FileError, match="same columns"):
         keeper.look_aside()
+
+
+def test_what_a_step_does_to_persons_is_tried_on_some_of_them() -> None:
+    text = PLAN % "" + "steps: [{mask: profiles, k: 2}]\n"
+    plan = reading(text, Path()).linked
+    assert plan is not None
+    tables = LinkedTables(TABLES)
+    seen = persons_previewed(tables, plan, 0)
+    assert (seen["persons"], seen["of"], seen["unique"]) == (6, 6, [exposed(TABLES, plan)["unique"], 0.0])
+    assert 0 < seen["kept"] < 1
+    some = tables.of_some_persons(plan, 2)
+    drawn = set(some["people"].frame["person"])
+    assert len(drawn) == 2
+    for name, frame in (("visits", VISITS), ("tests", TESTS.join(VISITS, on="visit"))):
+        whose = some[name].frame.join(VISITS, on="visit", how="left", suffix=" of visit")["person"].to_list()
+        assert sorted(whose) == sorted(person for person in frame["person"] if person in drawn)
+    with pytest.raises(InputError, match="no such step"):
+        persons_previewed(tables, plan, 1)

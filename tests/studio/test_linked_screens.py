@@ -49,6 +49,8 @@ def test_several_files_become_a_release_of_linked_tables(
         page.wait_for_selector(".column:has-text('person') .key-column")
         assert barriers(page) == []
         go(page, "Steps")
+        page.click("text=What it would change")
+        page.wait_for_selector("text=Information kept, over the columns of all tables: 77.8 %")
         page.click("text=Add a measure >> nth=0")
         assert "Individual risk" not in page.locator(".adding[open]").inner_text()  # it is of single records
         run(page, 1)

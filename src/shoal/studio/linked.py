@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from shoal.desk.assess import assess
 from shoal.desk.frontier.of_tables import linked_unprotected
@@ -112,6 +113,12 @@ def for_open_tables(read: ReadPlan, names: list[str]) -> ReadPlan:
     return read
 
 
+MOST_PERSONS = 150
+"""Persons, at most, on whom a step of the whole plan is tried."""
+
+SEED = 1
+
+
 class LinkedTables:
     """Several tables whose rows hang together as a plan says; that is found once for the same keys."""
 
@@ -138,21 +145,69 @@ class LinkedTables:
         """One of the tables with the number of each row's person in place of its keys, and its own plan."""
         if name not in plan.keys or name not in self.tables:
             raise InputError(f"Table '{name}' is not in the plan. Give it a place there, or look at another one.")
+        _refuse_made_up(plan)
         table: Table = with_persons(self.tables[name], plan, self.links(plan), name)
         return table, plan.tables[name]
+
+    def of_some_persons(self, plan: LinkedPlan, most: int) -> dict[str, Table]:
+        """The tables of a plan with all rows of some of the persons."""
+        _refuse_made_up(plan)
+        links = self.links(plan)
+        people = pl.int_range(links.sizes[plan.root], eager=True)
+        drawn = people.sample(min(most, len(people)), seed=SEED).to_numpy()
+        frames = {name: self.tables[name].frame.filter(np.isin(links.persons[name], drawn)) for name in plan.keys}
+        return {name: replace(self.tables[name], frame=frame) for name, frame in frames.items()}
+
+
+def _refuse_made_up(plan: LinkedPlan) -> None:
+    if plan.synthesis is not None:
+        raise InputError(
+            "Persons are made up with all their rows, so that no row stands for one. Result has the risks."
+        )
 
 
 def exposed(tables: Tables, plan: LinkedPlan) -> Answer:
     """How exposed persons are by all their rows if nothing is done: how many there are, are alone, and are guessed."""
+    some = {name: tables[name] for name in plan.keys}
+    shares = _figures(some, linked_unprotected(_measuring(plan, "sample-uniques")).plan)
+    persons = len(some[plan.root].frame)
+    return {"persons": persons, "unique": shares.get("sample-uniques"), "guessed": shares.get("marketer")}
+
+
+def persons_previewed(tables: LinkedTables, plan: LinkedPlan, step: int) -> Answer:
+    """What the steps of the whole plan do to persons, up to one of them, after the steps of each table.
+
+    The share of the persons who are alone by all their rows, before and after, and the information kept, of some
+    persons with all their rows, so that the answer comes at once.
+
+    Raises InputError if the plan has no such step, makes persons up, or cannot be carried out.
+    """
+    if not 0 <= step < len(plan.steps):
+        raise InputError("The plan has no such step.")
+    some = tables.of_some_persons(plan, MOST_PERSONS)
+    only = _measuring(replace(plan, steps=plan.steps[: step + 1]), "sample-uniques", "information-kept")
+    after = _figures(some, only)
+    return {
+        "persons": len(some[plan.root].frame),
+        "of": len(tables.tables[plan.root].frame),
+        "unique": [exposed(some, plan)["unique"], after.get("sample-uniques")],
+        "kept": after.get("information-kept"),
+    }
+
+
+def _measuring(plan: LinkedPlan, risk: str, utility: str = "") -> LinkedPlan:
+    """A plan that requires nothing and takes some measures over all tables."""
     mapping = plan.as_mapping()
     for section in ("explore", "requirements", "for", "synthesis", "ledger", "constraints"):
         mapping.pop(section, None)
-    alone = LinkedPlan.of({**mapping, "measures": [{"risk": "sample-uniques"}]}, plan.folder)
-    some = {name: tables[name] for name in plan.keys}
-    findings = assess(some, linked_unprotected(alone).plan, seed=0).findings
-    persons = len(some[plan.root].frame)
-    shares = {f.measure: f.value for f in findings if isinstance(f.value, float)}
-    return {"persons": persons, "unique": shares.get("sample-uniques"), "guessed": shares.get("marketer")}
+    taken = [{"risk": risk}, *([{"utility": utility}] if utility else [])]
+    return LinkedPlan.of({**mapping, "measures": taken}, plan.folder)
+
+
+def _figures(tables: Tables, plan: Plan | LinkedPlan) -> dict[str, float]:
+    """The shares that a plan measures over all tables, by measure."""
+    findings = assess(tables, plan, seed=0).findings
+    return {found.measure: found.value for found in findings if isinstance(found.value, float)}
 
 
 def relinked(tree: Mapping[str, Any], facts: Mapping[str, Any], name: str, own: Link) -> list[tuple[Place, Any]]:

@@ -118,15 +118,18 @@ class Runner(ParcelHolder):
         return {**result, "columns": [], "tables": linked.shown(of_each)}, True
 
     def preview(self, text: str, folder: str, step: int, of: str = "") -> Answer:
-        """See `preview.preview`; of one of several tables its own steps are carried out on it alone."""
-        if of:
-            plan = linked_plan_of(text, folder)
-            if plan.synthesis is not None:
-                raise InputError("Persons are made up with all their rows; what became of them is seen after a run.")
-            self._linked = self._linked or linked.LinkedTables(self.tables)
-            table, own = self._linked.of_persons(plan, of)
-        else:
+        """See `preview.preview`; of one of several tables its own steps are carried out on it alone.
+
+        Of a step over all tables see `linked.persons_previewed`.
+        """
+        if "" in self.tables:
             table, own = self.table, plan_of(text, folder)
+        else:
+            self._linked = self._linked or linked.LinkedTables(self.tables)
+            plan = linked_plan_of(text, folder)
+            if not of:
+                return linked.persons_previewed(self._linked, plan, step)
+            table, own = self._linked.of_persons(plan, of)
         seen = preview(table, own, step)
         for column in seen["columns"]:
             column["labels"] = variables.code_labels(table, column["name"])

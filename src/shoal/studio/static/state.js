@@ -42,7 +42,7 @@ export function lookAt(table) {
 export const inTable = (place) => (store.table ? ['tables', store.table, ...place] : place);
 
 // Questions that are about the table that is looked at.
-const OF_TABLE = ['rows', 'pairs', 'column', 'categories', 'extremes', 'together', 'levels', 'build-hierarchy', 'read-hierarchies', 'risks', 'attribute-sets', 'identifiers', 'preview'];
+const OF_TABLE = ['rows', 'pairs', 'column', 'categories', 'extremes', 'together', 'levels', 'build-hierarchy', 'read-hierarchies', 'risks', 'attribute-sets', 'identifiers'];
 
 export class Refusal extends Error {
   constructor(status, sentence) {

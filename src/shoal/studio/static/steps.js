@@ -60,7 +60,7 @@ function Card({ item, i, place, here, kinds, last }) {
       <button onClick=${() => put(own, null, `${title}: take out`)} aria-label=${`Take out ${title}`}>Take out</button></div></header>
     <${Mistakes} of=${wrong} />
     ${full ? html`<p>With its defaults. <button onClick=${full}>Change settings</button></p>` : html`<${MethodForm} kind=${kind} place=${own} value=${item} />`}
-    ${place === 'steps' && (store.table && here[0] !== 'tables' ? html`<p class="hint">What a step does to persons is seen after a run, for it works on several tables.</p>` : html`<${Preview} step=${i} />`)}</li>`;
+    ${place === 'steps' && html`<${Preview} step=${i} of=${here[0] === 'tables' ? here[1] : ''} />`}</li>`;
 }
 
 const RECOMMENDED = 3;
