@@ -124,13 +124,13 @@ class LinkedTables:
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
-        self._found: tuple[Keys, Links] | None = None
+        self._last: tuple[Keys, Links] | None = None
 
     def links(self, plan: LinkedPlan) -> Links:
         """The links between the tables of a plan. Raises DataError if they do not hang together."""
-        if self._found is None or self._found[0] != plan.keys:
-            self._found = plan.keys, links_of({name: self.tables[name] for name in plan.keys}, plan)
-        return self._found[1]
+        if self._last is None or self._last[0] != plan.keys:
+            self._last = plan.keys, links_of({name: self.tables[name] for name in plan.keys}, plan)
+        return self._last[1]
 
     def counted(self, plan: LinkedPlan) -> Answer:
         """By table of a plan its rows, and the persons whom they are of; or why the tables do not hang together."""
@@ -207,7 +207,7 @@ def _measuring(plan: LinkedPlan, risk: str, utility: str = "") -> LinkedPlan:
 def _figures(tables: Tables, plan: Plan | LinkedPlan) -> dict[str, float]:
     """The shares that a plan measures over all tables, by measure."""
     findings = assess(tables, plan, seed=0).findings
-    return {found.measure: found.value for found in findings if isinstance(found.value, float)}
+    return {one.measure: one.value for one in findings if isinstance(one.value, float)}
 
 
 def relinked(tree: Mapping[str, Any], facts: Mapping[str, Any], name: str, own: Link) -> list[tuple[Place, Any]]:
