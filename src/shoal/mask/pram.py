@@ -211,4 +211,3 @@ def _two_stage(first: Floats, p: Floats) -> Floats:
         after[:, None] > 0, (first * p[:, None]).T / np.where(after > 0, after, 1.0)[:, None], np.eye(len(p))
     )
     return linear.product(first, back)
-
