@@ -233,7 +233,7 @@ def _distances(columns: list[Permuted], attacked: Longs) -> Longs:
     stop = np.where(least > 0, np.searchsorted(first, lead.nearest.last + least - 1, "right"), start)
     for part, near in windows(start, stop, BLOCK):
         least[part] = np.minimum(least[part], _apart(columns, part, order[near]).min(axis=1))
-    return least
+    return np.asarray(least)
 
 
 def _apart(columns: list[Permuted], attacked: Longs, released: Longs) -> Longs:
