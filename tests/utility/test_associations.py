@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from shoal.table.equal_rows import mean_ranks
-from shoal.utility.associations import Associations, Cells, cramers_v, eta
+from shoal.utility.associations import Associations, CompleteCells, cramers_v, eta
 from shoal.utility.correlation_change import correlations
 from utility.test_second_set import FRAME, ROLES, N, records
 
@@ -14,7 +14,7 @@ from utility.test_second_set import FRAME, ROLES, N, records
 def test_associations_equal_scipy():
     table = records()
     crossed = pd.crosstab(FRAME["sex"], FRAME["job"])
-    cells = {name: Cells(table[name].values, table[name].level) for name in ("sex", "job", "wage")}
+    cells = {name: CompleteCells(table[name].values, table[name].level) for name in ("sex", "job", "wage")}
     assert cramers_v(cells["sex"], cells["job"]) == pytest.approx(stats.contingency.association(crossed.to_numpy()))
     assert correlations(np.column_stack([mean_ranks(table[name].values) for name in ("wage", "tax")]))[
         0, 1

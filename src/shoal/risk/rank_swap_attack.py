@@ -131,13 +131,13 @@ def _chances(rows: Longs, columns: Sequence[tuple[np.ndarray, np.ndarray]], p: f
     order = np.argsort(places[lead], kind="stable")
     places = [place[order] for place in places]
     start = starts[lead].astype(np.int64)
-    found = np.zeros(len(rows), dtype=np.int64)
+    candidates = np.zeros(len(rows), dtype=np.int64)
     for part, near in windows(start, start + widths[lead], BLOCK):
         inside = np.ones((len(part), near.stop - near.start), dtype=bool)
         for place, first, width in zip(places, starts, widths):
             inside &= place[near] - first[part, None] < width[part, None]
-        found[part] = inside.sum(axis=1)
-    return np.asarray(own / np.maximum(found, 1))
+        candidates[part] = inside.sum(axis=1)
+    return np.asarray(own / np.maximum(candidates, 1))
 
 
 def _window(x: np.ndarray, y: np.ndarray, p: float) -> tuple[np.ndarray, np.ndarray]:

@@ -89,7 +89,7 @@ def _kinds(a: Variable, b: Variable) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CompleteCells:
     """A column's cells, none missing, with what its associations need of it alone."""
 
     values: NDArray[Any]
@@ -136,18 +136,18 @@ class _Associated:
             return _correlations(kind, {a: x, b: y})[a, b]
         return self._correlated[kind][a, b]
 
-    def _known(self, a: str, b: str) -> tuple[Cells, Cells]:
+    def _known(self, a: str, b: str) -> tuple[CompleteCells, CompleteCells]:
         x, y = self.table[a], self.table[b]
         if x.complete and y.complete:
             return self._cells[a], self._cells[b]
         both = ~x.missing & ~y.missing
-        return Cells(x.values[both], x.level), Cells(y.values[both], y.level)
+        return CompleteCells(x.values[both], x.level), CompleteCells(y.values[both], y.level)
 
     @cached_property
-    def _cells(self) -> dict[str, Cells]:
+    def _cells(self) -> dict[str, CompleteCells]:
         """The complete columns."""
         columns = (self.table[name] for name in self.names)
-        return {v.name: Cells(v.values, v.level) for v in columns if v.complete}
+        return {v.name: CompleteCells(v.values, v.level) for v in columns if v.complete}
 
     @cached_property
     def _correlated(self) -> dict[str, dict[tuple[str, str], float]]:
@@ -159,7 +159,7 @@ class _Associated:
         }
 
 
-def _correlations(kind: str, columns: dict[str, Cells]) -> dict[tuple[str, str], float]:
+def _correlations(kind: str, columns: dict[str, CompleteCells]) -> dict[tuple[str, str], float]:
     """Pearson's r of values, or of ranks (Spearman's), of all pairs of columns of one length."""
     if not columns:
         return {}
@@ -168,7 +168,7 @@ def _correlations(kind: str, columns: dict[str, Cells]) -> dict[tuple[str, str],
     return {(a, b): float(matrix[i, j]) for i, a in enumerate(columns) for j, b in enumerate(columns)}
 
 
-def cramers_v(a: Cells, b: Cells) -> float | None:
+def cramers_v(a: CompleteCells, b: CompleteCells) -> float | None:
     """Cramer's V: chi-squared over n times the smaller number of categories less one, its root."""
     if not len(a.values):
         return None
@@ -182,7 +182,7 @@ def cramers_v(a: Cells, b: Cells) -> float | None:
     return float(np.sqrt(max(phi, 0.0) / (smaller - 1)))
 
 
-def eta(group: Cells, value: Cells) -> float | None:
+def eta(group: CompleteCells, value: CompleteCells) -> float | None:
     """Correlation ratio: root of the share of the variance that lies between groups."""
     if group.constant or value.constant:
         return None
