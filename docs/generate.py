@@ -81,8 +81,8 @@ def steep_columns(figures: dict[str, Any]) -> Iterator[str]:
     yield (
         f"\nWith the columns the cost of most methods grows in proportion. Exponents above {STEEP} (from 16 to 64 "
         f"columns, or from 4 to 16 where these took long): {', '.join(steep)}. Models of several columns fit a "
-        "regression or trees for each column, on up to all others; measures look at pairs or threes of columns; the model of "
-        "`propensity` has a coefficient for each pair. What is known of a column by itself is made once."
+        "regression or trees for each column, on up to all others; measures look at pairs or threes of columns; the "
+        "model of `propensity` has a coefficient for each pair. What is known of a column by itself is made once."
     )
 
 
