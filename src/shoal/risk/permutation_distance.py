@@ -9,7 +9,7 @@ from shoal.judges.base import by_record
 from shoal.judges.intervals import cautious_interval
 from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, TablePair
 from shoal.kernels.draws import drawn_rows
-from shoal.kernels.search.windows import windows
+from shoal.kernels.search.ranges import ranges_together
 from shoal.kernels.swap.rank_swap import window_of
 from shoal.risk.base import RiskMeasure
 from shoal.vocabulary.prelude import (
@@ -231,7 +231,7 @@ def _distances(columns: list[Permuted], attacked: Longs) -> Longs:
     least = _apart(columns, np.arange(m), np.column_stack([attacked, order[beside]])).min(axis=1)
     start = np.searchsorted(last, lead.nearest.first - least + 1, "left")
     stop = np.where(least > 0, np.searchsorted(first, lead.nearest.last + least - 1, "right"), start)
-    for part, near in windows(start, stop, BLOCK):
+    for part, near in ranges_together(start, stop, BLOCK):
         least[part] = np.minimum(least[part], _apart(columns, part, order[near]).min(axis=1))
     return np.asarray(least)
 

@@ -10,7 +10,7 @@ from shoal.judges.intervals import cautious_interval
 from shoal.judges.prelude import Finding, Generator, Longs, TablePair, Variable
 from shoal.judges.table_pair import codes_like
 from shoal.kernels.draws import drawn_rows
-from shoal.kernels.search.windows import windows
+from shoal.kernels.search.ranges import ranges_together
 from shoal.kernels.swap.rank_swap import window_of
 from shoal.risk.base import RiskMeasure
 from shoal.vocabulary.errors import NoFigure, in_digits, quoted
@@ -132,7 +132,7 @@ def _chances(rows: Longs, columns: Sequence[tuple[np.ndarray, np.ndarray]], p: f
     places = [place[order] for place in places]
     start = starts[lead].astype(np.int64)
     candidates = np.zeros(len(rows), dtype=np.int64)
-    for part, near in windows(start, start + widths[lead], BLOCK):
+    for part, near in ranges_together(start, start + widths[lead], BLOCK):
         inside = np.ones((len(part), near.stop - near.start), dtype=bool)
         for place, first, width in zip(places, starts, widths):
             inside &= place[near] - first[part, None] < width[part, None]

@@ -10,7 +10,7 @@ LEAST = 64
 """Places in which ranges may begin that are taken together, at least."""
 
 
-def windows(start: Longs, stop: Longs, pairs: int) -> Iterator[tuple[Longs, slice]]:
+def ranges_together(start: Longs, stop: Longs, pairs: int) -> Iterator[tuple[Longs, slice]]:
     """Ranges by number, and a range that holds all of theirs and not much more.
 
     Ranges that are about as wide, and begin near one another, come together: as many as make so many pairs of a range
