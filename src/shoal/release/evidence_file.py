@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from shoal.constraints.verdicts import published
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import RECORD_VERSION, Finding, Verdict, rounded
+from shoal.kernels.arrays import least
 from shoal.plan.lines import dump_yaml
 from shoal.release.unchanged import sets_unchanged
 from shoal.release.value import LEAST_SEED, Account, ColumnAccount, Release, SingledOut, WholeRelease
@@ -41,7 +42,7 @@ from shoal.report.evidence import (
 )
 from shoal.report.exploration import Exploration, TriedPlan
 from shoal.report.forms import in_words
-from shoal.table.files.json_text import as_json, read_record
+from shoal.table.files.json_text import as_json, form_of, read_record
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import FileError
 from shoal.vocabulary.facts import Band, ByLabel, Interval, losses, private_form, public_form
@@ -209,7 +210,7 @@ def read_evidence(path: Path) -> EvidenceFile:
     """The content of an evidence.json. Raises FileError if it is no evidence.json, or one of another version."""
     content = read_record(path, "an assessed release")
     try:
-        TypeAdapter(EvidenceFile).validate_python(content)
+        form_of(EvidenceFile).validate_python(content)
     except ValidationError:
         raise FileError(f"'{path}' is damaged, or of another version of shoal. Make the release again.") from None
     return cast(EvidenceFile, content)
@@ -354,7 +355,7 @@ def _riskiest_of(release: WholeRelease) -> list[Riskiest]:
 
 def _riskiest(finding: Finding, release: WholeRelease) -> Riskiest:
     risk = np.asarray(finding.record_risk)
-    order = np.argsort(-np.nan_to_num(risk, nan=-1.0), kind="stable")[:RISKIEST]
+    order = least(-np.nan_to_num(risk, nan=-1.0), RISKIEST)
     order = order[risk[order] > 0]
     return {"title": finding.title, "rows": (release.rows[order] + 1).tolist(), "risk": risk[order].tolist()}
 
