@@ -547,7 +547,7 @@ def test_pairs_rise_with_the_root_of_records_and_fall_with_that_of_noise():
     mean = sum(size ** (2 / 3) for size in sizes) / 780
     for records in (1_000, 4_000, 16_000):
         noise = 0.4 * mean**1.5 * math.sqrt(40 / (2 * 0.01)) / records  # that of 40 pairs of equal shares of .01
-        assert search._number(records, Fraction(1, 100)) == int(40 * math.sqrt(0.1 / noise))
+        assert search._number(records, Fraction(1, 100)) == int(40 * math.sqrt(0.096 / noise))
     assert search._number(16_000, Fraction(1, 100)) == pytest.approx(4 * search._number(1_000, Fraction(1, 100)), abs=4)
     several = SelectionCourse(shape=shape, sensitivity=4, **course)
     assert several._number(16_000, Fraction(1, 100)) == search._number(4_000, Fraction(1, 100))

@@ -47,7 +47,7 @@ for that counts are not negative and agree with others takes about as much away.
 STEPS = 40
 """Of mirror descent after each choice."""
 
-NOISE_OF_PAIRS = 0.1
+NOISE_OF_PAIRS = 0.096
 """Noise of a pair's counts, as a share of the records, at which as many pairs as columns are measured."""
 
 
