@@ -4,7 +4,8 @@
     python bench/growth.py rows --only "800 categories" --seconds 120
     python bench/growth.py grid                          # every method along four axes, a quarter of an hour
     python bench/growth.py grid --only mdav --write bench/growth.json
-    python bench/growth.py check --write bench/growth.json  # exponents beyond what `scales` lets expect
+    python bench/growth.py grid --new --write bench/growth.json  # methods that the file lacks
+    python bench/growth.py check                         # what it lacks, and exponents beyond what `scales` lets expect
 
 Each case, and each axis of a method, has a process of its own with one thread, at most --seconds of CPU (an axis ends
 after a call that takes a quarter) and --memory GB. Figures are CPU seconds of the call alone, and the memory it added.
@@ -37,9 +38,9 @@ LEAST_SECONDS = 0.03
 """CPU seconds from which on two sizes tell an exponent."""
 
 LINEAR = 1.5
-"""Largest exponent in the records of what works row by row, by sorting, or by classes: n log n, and caches."""
+"""Largest exponent in the records of what works by rows, sorting, classes or on a sample: n log n, and caches."""
 
-LINEAR_WAYS = ("rows", "combinations", "sorting", "classes")
+LINEAR_WAYS = ("rows", "combinations", "sorting", "classes", "sample")
 
 
 def peak() -> float:
@@ -117,18 +118,18 @@ def exponent(points: list[list[float]]) -> float | None:
     return round(math.log(t / s) / math.log(b / a), 2)
 
 
-def grid(only: str, seconds: int, memory: float, write: Path | None) -> None:
-    """Every method along each axis until a size takes long."""
+def grid(only: str, new: bool, seconds: int, memory: float, write: Path | None) -> None:
+    """Every method along each axis until a size takes long; if `new` is set, those of which there are no figures."""
     figures_of: dict[str, Any] = json.loads(write.read_text()) if write and write.is_file() else {}
     for method in registered():
         name = f"{method.kind} {method.name}"
-        if only not in name:
+        if only not in name or (new and "records" in figures_of.get(name, {})):
             continue
         asked: dict[str, Any] = {"kind": method.kind, "name": method.name}
         taken, why = run(asked, seconds, memory)
         axes = {}
         for axis in measured_axes(method, taken[0]) if taken else ():
-            made_before(axis, taken[0])
+            made_before(method, axis, taken[0])
             figures, ended = run(asked | {"axis": axis, "shares": taken[0]}, seconds, memory)
             axes[axis] = {"points": figures, "exponent": exponent(figures), "ended": ended}
         figures_of[name] = axes or {"ended": why}
@@ -142,18 +143,19 @@ def written(figures_of: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(axes)}" for name, axes in figures_of.items()) + "\n}\n"
 
 
-def check(written: Path) -> None:
-    """Exit with the methods whose cost grows faster in the records than the way in which they work lets expect."""
-    figures_of = json.loads(written.read_text())
-    steep = [
-        f"{method.kind} {method.name}: exponent {slope}, though it works {method.cls.scales}"
-        for method in registered()
-        if method.cls.scales in LINEAR_WAYS
-        and (slope := figures_of.get(f"{method.kind} {method.name}", {}).get("records", {}).get("exponent"))
-        and slope > LINEAR
-    ]
-    if steep:
-        raise SystemExit("\n".join(steep))
+def faults(figures_of: dict[str, Any]) -> list[str]:
+    """Methods of the package without figures, figures of no method, and methods whose cost grows faster in the records
+    than the way in which they work lets expect.
+    """
+    methods = {f"{m.kind} {m.name}": m.cls for m in registered() if m.cls.__module__.startswith("shoal.")}
+    out = [f"{name}: no method has this name" for name in figures_of.keys() - methods.keys()]
+    for name, cls in methods.items():
+        records = figures_of.get(name, {}).get("records")
+        if records is None:
+            out.append(f"{name}: not measured; run `python bench/growth.py grid --new --write bench/growth.json`")
+        elif cls.scales in LINEAR_WAYS and (slope := records["exponent"]) is not None and slope > LINEAR:
+            out.append(f"{name}: exponent {slope}, though it works {cls.scales}")
+    return sorted(out)
 
 
 def main() -> None:
@@ -162,6 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["rows", "grid", "check"])
     parser.add_argument("--only", default="")
+    parser.add_argument("--new", action="store_true", help="only methods of which the file has no figures")
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--memory", type=float, default=8)
     parser.add_argument("--write", type=Path)
@@ -169,9 +172,11 @@ def main() -> None:
     if chosen.what == "rows":
         rows(chosen.only, chosen.seconds, chosen.memory)
     elif chosen.what == "grid":
-        grid(chosen.only, chosen.seconds, chosen.memory, chosen.write)
+        grid(chosen.only, chosen.new, chosen.seconds, chosen.memory, chosen.write)
     else:
-        check(chosen.write or Path(__file__).with_suffix(".json"))
+        file = chosen.write or Path(__file__).with_suffix(".json")
+        if wrong := faults(json.loads(file.read_text("utf-8"))):
+            raise SystemExit("\n".join(wrong))
 
 
 if __name__ == "__main__":

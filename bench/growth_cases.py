@@ -1,7 +1,7 @@
 """What `bench/growth.py` measures: calls as plain values, from which a process of its own makes them again."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -10,8 +10,10 @@ import numpy as np
 import polars as pl
 
 from shoal.desk.protect import protect
+from shoal.judges.table_pair import TablePair
 from shoal.plan import Plan
 from shoal.run.carry_out import carry_out
+from shoal.table.group_models import Centres
 from shoal.table.hierarchy import Hierarchy
 from shoal.table.partition import Partition
 from shoal.table.records import Records
@@ -41,11 +43,19 @@ def variables(
     secrets: int = 1,
     others: int = 0,
     hierarchies: bool = False,
+    seed: int = 1,
+    positive: bool = False,
+    roles: Sequence[str] = (),
 ) -> list[Variable]:
-    """Correlated numbers with two decimals, skewed nominal columns, and confidential ones that depend on the first."""
-    rng = np.random.default_rng(1)
+    """Correlated numbers with two decimals, skewed nominal columns, and confidential ones that depend on the first.
+
+    `roles`: of further columns, by which records belong together or count several times.
+    """
+    rng = np.random.default_rng(seed)
     mixing = rng.normal(size=(numbers, numbers)) + 2 * np.eye(numbers)
     x = np.round(rng.normal(size=(n, numbers)) @ mixing, 2) if numbers else np.empty((n, 0))
+    if positive:
+        x = np.abs(x)
     out = [continuous(f"x{j}", x[:, j], "quasi-identifier") for j in range(numbers)]
     for j, m in enumerate(nominals):
         share = 1 / np.arange(1, m + 1) ** 0.5
@@ -64,7 +74,9 @@ def variables(
         else:
             out.append(continuous(name, np.round(100 * drawn), "confidential"))
     out += [continuous(f"o{j}", rng.integers(0, 10, n), "other") for j in range(others)]
-    return out
+    return out + [
+        continuous(role, 10.0 * np.ones(n) if role == "weight" else np.arange(n) // 4, role) for role in roles
+    ]
 
 
 def continuous(name: str, values: np.ndarray, role: Any) -> Variable:
@@ -106,19 +118,76 @@ def call_of(given: dict[str, Any]) -> Callable[[], Any]:
     kind, records = given["kind"], pair(json.dumps(given["table"]))[0]
     if kind == "account":
         return account_of(given["method"], records)
-    method = build(kind, {kind: given["method"], **given["parameters"]})
-    columns = records.quasi_identifiers
+    name, table = given["method"], given["table"]
+    further = FURTHER.get(name, {}).get("parameters") if given.get("further") else None
+    method = build(kind, {kind: name, **given["parameters"], **(further(records, table) if further else {})})
+    columns = records.quasi_identifiers[: 1 if name in OF_ONE_COLUMN else None]
     if kind == "partition":
         return lambda: method.partition(records, columns=columns, seed=1)
     if kind == "mask":
         return lambda: method.apply(records, columns, np.random.default_rng(1))
     if kind == "replace":
-        groups = np.zeros(len(records), dtype=np.int32)
-        return lambda: method.apply(records, columns, Partition(labels=groups), np.random.default_rng(1))
-    after = pair(json.dumps(given["table"]))[1]
+        partition = (
+            drawn_groups(records) if name == "fuzzy-centre" else Partition(labels=np.zeros(len(records), np.int32))
+        )
+        return lambda: method.apply(records, columns, partition, np.random.default_rng(1))
+    after = pair(json.dumps(table))[1]
+    if name == "downcoding":
+        after = build("mask", {"mask": "recode", "level": 1}).apply(records, columns, np.random.default_rng(1)).records
     if kind == "privacy":
         return lambda: method.check(after, original=records)
-    return lambda: method.measure(records, after)
+    both = TablePair.of(records, after)
+    if name == "shadow-models":
+        both = replace(both, again=lambda others, mine, theirs, seed, course: released(records.take(np.sort(mine))))
+    return lambda: method.finding_on(both, np.random.default_rng(0))
+
+
+def drawn_groups(records: Records) -> Partition:
+    """Five records each, as if they had drawn the centres of fuzzy clusters."""
+    groups = np.arange(len(records)) // 5
+    centres = Centres(columns={v.name: v.values[::5].copy() for v in records.variables})
+    return Partition(labels=groups.astype(np.int32), model=centres)
+
+
+def bounds(records: Records, table: dict[str, Any]) -> dict[str, Any]:
+    return {"bounds": dict.fromkeys(records.quasi_identifiers, (-50.0, 50.0)), "clamp": True}
+
+
+def domain(records: Records, table: dict[str, Any]) -> dict[str, Any]:
+    keys = (records[name] for name in records.quasi_identifiers)
+    return {"domain": {v.name: list(range(-50, 51, 10)) if v.continuous else list(v.categories) for v in keys}}
+
+
+def holdout(records: Records, table: dict[str, Any]) -> dict[str, Any]:
+    return {"holdout": Records.of(variables(**(table | {"seed": 3})))}
+
+
+def given(**parameters: Any) -> Callable[[Records, dict[str, Any]], dict[str, Any]]:
+    return lambda records, table: parameters
+
+
+PEOPLE = {"roles": ["person"], "others": 1}
+
+FURTHER: dict[str, dict[str, Any]] = {
+    **{key: {"parameters": bounds} for key in ("geometric", "laplace", "staircase", "private-microaggregation")},
+    "private-marginals": {"parameters": domain},
+    **{key: {"table": {"hierarchies": True}} for key in ("generalise", "safepub", "downcoding")},
+    **{key: {"parameters": holdout} for key in ("closest-record", "density-ratio", "membership-inference")},
+    "shadow-models": {"parameters": holdout},
+    **{key: {"table": {"roles": ["household"]}} for key in ("household-risk", "household-uniques")},
+    **{key: {"table": {"roles": ["weight"]}} for key in ("journalist", "log-linear-risk", "population-uniques")},
+    "intersection": {"parameters": lambda records, table: {"others": (released(records),)}},
+    **{key: {"table": PEOPLE} for key in ("known-records", "records-per-person")},
+    "gaps": {"table": PEOPLE, "parameters": given(order="o0")},
+    "transitions": {"table": PEOPLE, "parameters": given(column="s0", order="o0")},
+    "gini": {"table": {"positive": True}},
+    "inconsistencies": {"parameters": given(rules=["x0 <= 100"])},
+    "lower-bound": {"parameters": given(k=5)},
+    "train-test": {"parameters": given(target="s0")},
+}
+"""What methods need beside the tables that most take: more in the table, and parameters that are made of it."""
+
+OF_ONE_COLUMN = ("univariate",)
 
 
 def account_of(which: str, records: Records) -> Callable[[], Any]:
@@ -220,21 +289,22 @@ KINDS_OF_TABLES = ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))
 def along(entry: Entry, axis: str, size: int, shares: tuple[float, float]) -> dict[str, Any]:
     """The call of a method at one size of an axis."""
     parameters = dict(entry.example) | ({"k": size} if axis == "k" else {})
-    table = table_along(axis, size, shares)
-    return {"kind": entry.kind, "method": entry.name, "parameters": parameters, "table": table}
+    table = table_along(entry, axis, size, shares)
+    return {"kind": entry.kind, "method": entry.name, "parameters": parameters, "table": table, "further": True}
 
 
-def table_along(axis: str, size: int, shares: tuple[float, float]) -> dict[str, Any]:
+def table_along(entry: Entry, axis: str, size: int, shares: tuple[float, float]) -> dict[str, Any]:
     """The table at one size of an axis, as arguments of `variables`."""
+    more = FURTHER.get(entry.name, {}).get("table", {})
     at = {"records": 4_000, "categories": 8, "columns": 4} | {axis: size}
     numbers, nominals = (round(share * at["columns"]) for share in shares)
-    return {"n": at["records"], "numbers": numbers, "nominals": [at["categories"]] * nominals, "secret": 5}
+    return {"n": at["records"], "numbers": numbers, "nominals": [at["categories"]] * nominals, "secret": 5} | more
 
 
-def made_before(axis: str, shares: tuple[float, float]) -> None:
+def made_before(entry: Entry, axis: str, shares: tuple[float, float]) -> None:
     """Make the tables of an axis, which copies of this process then have."""
     for size in AXES[axis]:
-        pair(json.dumps(table_along(axis, size, shares)))
+        pair(json.dumps(table_along(entry, axis, size, shares)))
 
 
 def table_for(entry: Entry) -> tuple[float, float]:
@@ -251,4 +321,5 @@ def table_for(entry: Entry) -> tuple[float, float]:
 def measured_axes(entry: Entry, shares: tuple[float, float]) -> list[str]:
     """The axes along which a method can grow on such a table."""
     has_k = entry.kind == "partition" and "k" in entry.parameters
-    return ["records", "columns", *(["categories"] if shares[1] else []), *(["k"] if has_k else [])]
+    columns = [] if entry.name in OF_ONE_COLUMN else ["columns"]
+    return ["records", *columns, *(["categories"] if shares[1] else []), *(["k"] if has_k else [])]

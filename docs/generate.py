@@ -54,12 +54,10 @@ def growth_table() -> Iterator[str]:
     )
     yield "| method | records | CPU s | MB | exponent | in ten seconds |\n| --- | ---: | ---: | ---: | ---: | ---: |"
     figures = json.loads(GROWTH.read_text("utf-8"))
-    slow, others = list[str](), list[str]()
+    slow = list[str]()
     for name in sorted(figures):
-        measured = figures[name].get("records")
-        if measured is None:
-            others.append(f"`{name.split()[-1]}`")
-        elif not measured["points"]:
+        measured = figures[name]["records"]
+        if not measured["points"]:
             slow.append(f"`{name.split()[-1]}`")
         else:
             size, seconds, megabytes = measured["points"][-1]
@@ -69,7 +67,23 @@ def growth_table() -> Iterator[str]:
                 f"{'' if slope is None else f'{rounded(size * (PLEASANT / seconds) ** (1 / max(slope, 1))):,}'} |"
             )
     yield f"\nOver three seconds with 1,000 records: {', '.join(slow)}."
-    yield f"\nNot measured here, for they need further tables, columns or parameters: {', '.join(others)}."
+    yield from steep_columns(figures)
+
+
+STEEP = 1.3
+"""Exponent in the columns from which on a method is named."""
+
+
+def steep_columns(figures: dict[str, Any]) -> Iterator[str]:
+    """The methods whose cost grows much faster than the columns."""
+    slopes = {name: figures[name].get("columns", {}).get("exponent") for name in sorted(figures)}
+    steep = [f"`{name.split()[-1]}` {slope}" for name, slope in slopes.items() if slope is not None and slope > STEEP]
+    yield (
+        f"\nWith the columns the cost of most methods grows in proportion. Exponents above {STEEP} (from 16 to 64 "
+        f"columns, or from 4 to 16 where these took long): {', '.join(steep)}. Models of several columns fit a "
+        "regression or trees for each column, on up to all others; measures look at pairs or threes of columns; the "
+        "model of `propensity` has a coefficient for each pair. What is known of a column by itself is made once."
+    )
 
 
 def rounded(number: float) -> int:

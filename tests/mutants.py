@@ -325,7 +325,7 @@ class Entered:
         self.out.write_text(json.dumps(self.seconds))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chosen:
     """Plugin of pytest that runs some tests, the fastest first; all, where none is named."""
 

@@ -28,4 +28,7 @@ inline int ones(std::uint32_t v) {
 }
 #endif
 
+// The place of the highest 1 of a number that is not 0.
+inline std::uint32_t highest_bit(std::uint32_t v) { return 63 - static_cast<std::uint32_t>(leading_zeros(v)); }
+
 }  // namespace shoal

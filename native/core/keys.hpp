@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/bits.hpp"
 #include "core/hash_table.hpp"
 #include "core/wide.hpp"
 
@@ -23,7 +24,7 @@ class KeySpace {
  public:
   // `codes` is (n, q), row by row, and must outlive the KeySpace.
   KeySpace(const std::int32_t* codes, std::size_t n, std::size_t q)
-      : codes_(codes), n_(n), q_(q), place_(q, 1), missing_(n, 0) {
+      : codes_(codes), n_(n), q_(q), place_(q, 1), missing_(n, 0), whole_(n, 0) {
     std::vector<Key> radix(q, 1);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < q; ++j) {
@@ -32,6 +33,8 @@ class KeySpace {
         if (static_cast<Key>(c + 2) > radix[j] && c >= 0) radix[j] = static_cast<Key>(c) + 2;
       }
     for (std::size_t j = 1; j < q; ++j) place_[j] = place_[j - 1] * radix[j - 1];
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < q; ++j) whole_[i] += digit(i, j);
   }
 
   std::size_t size() const { return n_; }
@@ -41,9 +44,8 @@ class KeySpace {
 
   // The row with the columns of `blank` set to missing.
   Key key(std::size_t row, Columns blank) const {
-    Key sum = 0;
-    for (std::size_t j = 0; j < q_; ++j)
-      if (!(blank >> j & 1)) sum += static_cast<Key>(codes_[row * q_ + j] + 1) * place_[j];
+    Key sum = whole_[row];
+    for (; blank; blank &= blank - 1) sum = sum - digit(row, lowest_bit(blank));
     return sum;
   }
 
@@ -57,10 +59,13 @@ class KeySpace {
   }
 
  private:
+  Key digit(std::size_t row, std::size_t j) const { return static_cast<Key>(codes_[row * q_ + j] + 1) * place_[j]; }
+
   const std::int32_t* codes_;
   std::size_t n_, q_;
   std::vector<Key> place_;
   std::vector<Columns> missing_;
+  std::vector<Key> whole_;  // of each row, nothing set to missing
 };
 
 struct HashOfKey {

@@ -79,6 +79,16 @@ class Assignment {
         }
         offers_[g * groups_ + h] = Offers(std::greater<Offer>(), std::vector<Offer>(all));
       }
+    losses_.assign(groups_ * groups_, HUGE_VAL);
+    for (std::size_t g = 0; g < groups_; ++g) see_offers(g);
+  }
+
+  // What it costs at least to hand a record from g to each other group; infinite where g has none.
+  void see_offers(std::size_t g) {
+    for (std::size_t h = 0; h < groups_; ++h) {
+      const Offer* offer = g == h ? nullptr : cheapest(g, h);
+      losses_[g * groups_ + h] = offer ? offer->loss : HUGE_VAL;
+    }
   }
 
   // The cheapest record that g can hand to h; null if g is empty.
@@ -88,24 +98,28 @@ class Assignment {
     return o.empty() ? nullptr : &o.top();
   }
 
-  // Bellman-Ford from all groups that can spare a record; then move one record along each step.
+  // Bellman-Ford from all groups that can spare a record; then move one record along each step. In a round only the
+  // groups are looked at that have become nearer since they last were.
   void augment() {
     std::vector<double> distance(groups_, HUGE_VAL);
     std::vector<std::size_t> from(groups_, groups_);
+    std::vector<bool> nearer(groups_, false);
     for (std::size_t g = 0; g < groups_; ++g)
-      if (size_[g] > least_) distance[g] = 0.0;
+      if (size_[g] > least_) distance[g] = 0.0, nearer[g] = true;
     bool shorter = true;
     for (std::size_t round = 0; shorter && round < groups_; ++round) {
       shorter = false;
-      for (std::size_t g = 0; g < groups_; ++g)
+      for (std::size_t g = 0; g < groups_; ++g) {
+        if (!nearer[g]) continue;
+        nearer[g] = false;
+        const double* losses = &losses_[g * groups_];
         for (std::size_t h = 0; h < groups_; ++h) {
-          if (g == h || distance[g] == HUGE_VAL) continue;
-          const Offer* offer = cheapest(g, h);
-          if (offer == nullptr || !(distance[g] + offer->loss < distance[h]) || on_path(from, g, h)) continue;
-          distance[h] = distance[g] + offer->loss;
+          if (!(distance[g] + losses[h] < distance[h]) || on_path(from, g, h)) continue;
+          distance[h] = distance[g] + losses[h];
           from[h] = g;
-          shorter = true;
+          nearer[h] = shorter = true;
         }
+      }
     }
     std::size_t target = groups_;
     for (std::size_t h = 0; h < groups_; ++h)
@@ -132,6 +146,8 @@ class Assignment {
       for (std::size_t other = 0; other < groups_; ++other)
         if (other != h) offers_[h * groups_ + other].push({loss(static_cast<std::size_t>(row), h, other), row});
     }
+    for (const auto& move : moves) see_offers(move.second);
+    see_offers(first);
     ++size_[target];
     --size_[first];
   }
@@ -141,6 +157,7 @@ class Assignment {
   std::vector<std::int32_t> label_;
   std::vector<std::size_t> size_;
   std::vector<Offers> offers_;
+  std::vector<double> losses_;  // of the cheapest offer of each group to each other
 };
 
 constexpr const char* kBoundedAssignment = R"(Assign records to groups with the greatest total score, at least `least` records to each.

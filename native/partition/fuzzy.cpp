@@ -15,6 +15,9 @@
 //
 // A step visits each pair of record and centre once, O(n c d), eight records at a time; nothing of size n c is
 // kept. Sums run over the records in their order, whatever the processor.
+//
+// Most of the time goes into the powers of far centres, of which a record has next to nothing. A step may leave out those
+// whose weight is below a share of the nearest one's: it then finds which by the distances alone.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -41,39 +44,57 @@ constexpr std::size_t kRows = 8;       // records whose weights are added up tog
 constexpr double kCoincident = 1e-290;  // a squared distance below this is that of a record on a centre
 constexpr double kFarAway = 1e150;     // where the padding centres lie
 
+constexpr std::size_t in_fours(std::size_t count) { return (count + 3) / 4 * 4; }
+
 // The rule by which distances become memberships, and the centres it applies to.
 class Rule {
  public:
   Rule(const double* centres, std::size_t c, std::size_t d, FuzzyRule kind, double parameter, bool simd)
-      : c_(c), d_(d), padded_((c + 3) / 4 * 4), entropy_(kind == FuzzyRule::kEntropy), parameter_(parameter),
+      : c_(c), d_(d), padded_(in_fours(c)), entropy_(kind == FuzzyRule::kEntropy), parameter_(parameter),
         power_(entropy_ ? 0.0 : 1.0 / (parameter - 1.0)), loops_(fuzzy_loops(simd)), columns_(padded_ * d, kFarAway) {
     for (std::size_t j = 0; j < c; ++j)
       for (std::size_t s = 0; s < d; ++s) columns_[s * padded_ + j] = centres[j * d + s];
   }
 
+  std::size_t centres() const { return c_; }
   std::size_t padded() const { return padded_; }
   const FuzzyLoops& loops() const { return loops_; }
 
+  void distances(const double* x, double* d2) const { loops_.distances(columns_.data(), x, d_, padded_, d2); }
+
   // Fills d2 and the unnormalised memberships t; returns D and S.
   std::pair<double, double> memberships(const double* x, double* d2, double* t) const {
-    loops_.distances(columns_.data(), x, d_, padded_, d2);
+    distances(x, d2);
     const double least = *std::min_element(d2, d2 + c_);
-    if (entropy_) loops_.exponentials(d2, padded_, least, parameter_, t);
-    else if (least >= kCoincident) loops_.powers(d2, padded_, least, power_, t);
-    else for (std::size_t j = 0; j < c_; ++j) t[j] = d2[j] < kCoincident ? 1.0 : 0.0;
-    std::fill(t + c_, t + padded_, 0.0);
-    return {least, loops_.total(t, padded_)};
+    return {least, shares(d2, c_, least, t)};
+  }
+
+  // Fills the unnormalised memberships t in so many centres, and zeros up to a multiple of four; returns S.
+  double shares(const double* d2, std::size_t count, double least, double* t) const {
+    const std::size_t padded = in_fours(count);
+    if (entropy_) loops_.exponentials(d2, padded, least, parameter_, t);
+    else if (least >= kCoincident) loops_.powers(d2, padded, least, power_, t);
+    else for (std::size_t j = 0; j < count; ++j) t[j] = d2[j] < kCoincident ? 1.0 : 0.0;
+    std::fill(t + count, t + padded, 0.0);
+    return loops_.total(t, padded);
+  }
+
+  // The squared distance beyond which a centre's weight is below a share, over 0, of that of the nearest.
+  double farthest(double least, double share) const {
+    if (entropy_) return least - logarithm(share) / parameter_;
+    return std::max(least, kCoincident) * power(share, -1.0 / (power_ + 1.0));
   }
 
   // log of what the weight of a record is multiplied by.
   double log_factor(double sum) const { return entropy_ ? -logarithm(sum) : -parameter_ * logarithm(sum); }
 
-  void weights(const double* t, const double* d2, double least, double factor, double* w) const {
+  void weights(const double* t, const double* d2, std::size_t count, double least, double factor, double* w) const {
+    const std::size_t padded = in_fours(count);
     if (!entropy_ && least >= kCoincident) {
-      loops_.sharpen(t, d2, padded_, least, factor, w);
-      std::fill(w + c_, w + padded_, 0.0);
+      loops_.sharpen(t, d2, padded, least, factor, w);
+      std::fill(w + count, w + padded, 0.0);
     } else {
-      for (std::size_t j = 0; j < padded_; ++j) w[j] = t[j] * factor;
+      for (std::size_t j = 0; j < padded; ++j) w[j] = t[j] * factor;
     }
   }
 
@@ -122,6 +143,14 @@ class Sums {
     loops.accumulate(sums_.data(), w, x, rows, d_, padded_);
   }
 
+  // One record's, to some centres alone.
+  void add_to(const std::vector<std::uint32_t>& centres, std::size_t count, const double* w, const double* x) {
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t s = 0; s < d_; ++s) sums_[s * padded_ + centres[k]] += w[k] * x[s];
+      sums_[d_ * padded_ + centres[k]] += w[k];
+    }
+  }
+
   // The weighted mean of centre j, or the centre as it was where no record has a weight for it.
   void mean(std::size_t j, const double* before, double* out) const {
     const double mass = sums_[d_ * padded_ + j];
@@ -134,15 +163,8 @@ class Sums {
   std::vector<double> sums_;
 };
 
-struct Step {
-  std::vector<double> means;
-  double objective;
-};
-
-Step step(const double* x, std::size_t n, const double* centres, std::size_t c, std::size_t d, const Rule& rule,
-          Progress& progress) {
+double add_all(const double* x, std::size_t n, std::size_t d, const Rule& rule, Sums& sums, Progress& progress) {
   const std::size_t p = rule.padded();
-  Sums sums(d, p);
   std::vector<double> d2(kRows * p), t(kRows * p), w(kRows * p);
   double objective = 0.0;
   for (std::size_t first = 0; first < n; first += kRows) {
@@ -156,13 +178,52 @@ Step step(const double* x, std::size_t n, const double* centres, std::size_t c, 
       sums.raise(log_factor[r]);
     }
     for (std::size_t r = 0; r < rows; ++r)
-      rule.weights(&t[r * p], &d2[r * p], least[r], sums.relative(log_factor[r]), &w[r * p]);
+      rule.weights(&t[r * p], &d2[r * p], rule.centres(), least[r], sums.relative(log_factor[r]), &w[r * p]);
     sums.add(rule.loops(), w.data(), x + first * d, rows);
     progress.tick(static_cast<double>(first) / static_cast<double>(n));
   }
-  Step out{std::vector<double>(c * d), objective};
-  for (std::size_t j = 0; j < c; ++j) sums.mean(j, centres + j * d, &out.means[j * d]);
-  return out;
+  return objective;
+}
+
+double least_of(const double* values, std::size_t count) {  // four apart, for each waits for the one before
+  double a = values[0], b = a, c = a, e = a;
+  std::size_t j = 0;
+  for (; j + 4 <= count; j += 4) {
+    a = values[j] < a ? values[j] : a;
+    b = values[j + 1] < b ? values[j + 1] : b;
+    c = values[j + 2] < c ? values[j + 2] : c;
+    e = values[j + 3] < e ? values[j + 3] : e;
+  }
+  for (; j < count; ++j) a = values[j] < a ? values[j] : a;
+  return std::min(std::min(a, b), std::min(c, e));
+}
+
+// Only to centres whose weight is no less than a share of the nearest one's.
+double add_near(const double* x, std::size_t n, std::size_t d, const Rule& rule, double share, Sums& sums,
+                Progress& progress) {
+  const std::size_t c = rule.centres(), p = rule.padded();
+  std::vector<double> all(p), d2(p), t(p), w(p);
+  std::vector<std::uint32_t> near(p);
+  double objective = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    rule.distances(x + i * d, all.data());
+    const double least = least_of(all.data(), c), farthest = rule.farthest(least, share);
+    std::size_t count = 0;
+    for (std::size_t j = 0; j < c; ++j) {
+      near[count] = static_cast<std::uint32_t>(j);
+      d2[count] = all[j];
+      count += all[j] <= farthest;
+    }
+    for (std::size_t k = count; k < in_fours(count); ++k) d2[k] = farthest;
+    const double sum = rule.shares(d2.data(), count, least, t.data());
+    const double log_factor = rule.log_factor(sum);
+    objective += rule.objective(least, sum);
+    sums.raise(log_factor);
+    rule.weights(t.data(), d2.data(), count, least, sums.relative(log_factor), w.data());
+    sums.add_to(near, count, w.data(), x + i * d);
+    progress.tick(static_cast<double>(i) / static_cast<double>(n));
+  }
+  return objective;
 }
 
 constexpr const char* kFuzzyStep = R"(Move centres to the weighted means that the memberships in them cause.
@@ -178,6 +239,8 @@ rule
     c-means).
 parameter
     m > 1 for the power rule, lambda > 0 for the entropy rule.
+least
+    Centres whose weight is below this share of the nearest one's are left out, record by record; 0 leaves out none.
 simd
     Use the processor's vector unit where it has one. The result is the same.
 
@@ -190,15 +253,21 @@ Notes
 -----
 O(n c d) time, O(c d) memory.)";
 
-auto fuzzy_step(Matrix x, Matrix centres, Word<FuzzyRule> rule, double parameter, bool simd, Listener listener) {
+auto fuzzy_step(Matrix x, Matrix centres, Word<FuzzyRule> kind, double parameter, double least, bool simd,
+                Listener listener) {
   Progress progress(listener);
   const std::size_t n = x.shape(0), d = x.shape(1), c = centres.shape(0);
-  Step out;
+  std::vector<double> means(c * d);
+  double objective = 0.0;
   {
     nb::gil_scoped_release release;
-    out = step(x.data(), n, centres.data(), c, d, Rule(centres.data(), c, d, rule, parameter, simd), progress);
+    const Rule rule(centres.data(), c, d, kind, parameter, simd);
+    Sums sums(d, rule.padded());
+    objective = least > 0 ? add_near(x.data(), n, d, rule, least, sums, progress)
+                          : add_all(x.data(), n, d, rule, sums, progress);
+    for (std::size_t j = 0; j < c; ++j) sums.mean(j, centres.data() + j * d, &means[j * d]);
   }
-  return std::pair(to_numpy(std::move(out.means), {c, d}), out.objective);
+  return std::pair(to_numpy(std::move(means), {c, d}), objective);
 }
 
 constexpr const char* kFuzzyMemberships = R"(Memberships of records in centres, shape (n, c), summing to 1 for each record.
@@ -309,8 +378,8 @@ auto fuzzy_fill(Matrix x, Matrix centres, Word<FuzzyRule> kind, double parameter
 const Kernel fuzzy_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.attr("COINCIDENT") = kCoincident;
-  m.def("fuzzy_step", &fuzzy_step, "x"_a, "centres"_a, "rule"_a, "parameter"_a, nb::kw_only(), "simd"_a = true,
-        "progress"_a.none() = nb::none(), kFuzzyStep);
+  m.def("fuzzy_step", &fuzzy_step, "x"_a, "centres"_a, "rule"_a, "parameter"_a, nb::kw_only(), "least"_a = 0.0,
+        "simd"_a = true, "progress"_a.none() = nb::none(), kFuzzyStep);
   m.def("fuzzy_memberships", &fuzzy_memberships, "x"_a, "centres"_a, "rule"_a, "parameter"_a, nb::kw_only(),
         "simd"_a = true, kFuzzyMemberships);
   m.def("fuzzy_draw", &fuzzy_draw, "x"_a, "centres"_a, "rule"_a, "parameter"_a, "seed"_a, nb::kw_only(), "simd"_a = true,

@@ -31,6 +31,7 @@ struct Problem {
 struct Cell {
   Columns blank;
   std::int64_t first, last;  // its rows at risk: a range of `members`
+  std::int64_t own, own_end; // those of them that may be blanked: a range of `owners`
   std::int64_t donor;        // the most frequent row that is not at risk, or -1
 };
 
@@ -50,6 +51,7 @@ class Cells {
   std::vector<std::int32_t> number;                // of a row of the table among those at risk, or -1
   std::vector<Cell> cells;
   std::vector<Member> members;                     // cell after cell
+  std::vector<std::int32_t> owners;                // cell after cell, the rows at risk that may be blanked there
   std::vector<std::vector<std::int32_t>> cells_of; // of each row at risk
 
  private:
@@ -171,7 +173,7 @@ class Cells {
 
   void add_cell(Columns blank, Columns set, const std::pair<std::int64_t, std::int64_t>* from,
                 const std::pair<std::int64_t, std::int64_t>* to) {
-    Cell cell{blank, static_cast<std::int64_t>(members.size()), 0, -1};
+    Cell cell{blank, static_cast<std::int64_t>(members.size()), 0, static_cast<std::int64_t>(owners.size()), 0, -1};
     for (; from != to; ++from) {
       const std::int64_t i = from->second;
       const std::int32_t r = number[i];
@@ -182,11 +184,13 @@ class Cells {
       const bool allowed = open(r) && (set | p_.space.missing(i)) == blank;
       members.push_back({r, allowed});
       if (!allowed) continue;
+      owners.push_back(r);
       if (!served_[r]) --unserved_;
       served_[r] = true;
       if (!p_.sacrifice) close(r);
     }
     cell.last = static_cast<std::int64_t>(members.size());
+    cell.own_end = static_cast<std::int64_t>(owners.size());
     if (!p_.sacrifice) cell.donor = -1;
     cells.push_back(cell);
   }

@@ -52,7 +52,7 @@ class Cover {
  public:
   Cover(const Problem& p, const Cells& candidates, std::uint64_t seed, Progress& progress)
       : p_(p), at_risk_(candidates.at_risk), number_(candidates.number), cells_(candidates.cells), members_(candidates.members),
-        cells_of_(candidates.cells_of), random_(seed), progress_(progress), budget_(p.budget, p.budget + p.space.columns()),
+        owners_(candidates.owners), cells_of_(candidates.cells_of), random_(seed), progress_(progress), budget_(p.budget, p.budget + p.space.columns()),
         donated_(p.space.size(), 0), operations_at_(cells_.size()), demand_(cells_.size(), 0) {
     for (const std::int64_t row : at_risk_) {
       have_.push_back(p.base[row]);
@@ -107,9 +107,9 @@ class Cover {
   void price() {
     std::vector<double> least(at_risk_.size(), std::numeric_limits<double>::infinity());
     for (std::size_t u = 0; u < cells_.size(); ++u)
-      for (auto m = cells_[u].first; m < cells_[u].last; ++m) {
-        const std::int32_t r = members_[m].row;
-        if (members_[m].allowed) least[r] = std::min(least[r], cost(static_cast<std::int32_t>(u), at_risk_[r]));
+      for (auto m = cells_[u].own; m < cells_[u].own_end; ++m) {
+        const std::int32_t r = owners_[m];
+        least[r] = std::min(least[r], cost(static_cast<std::int32_t>(u), at_risk_[r]));
       }
     price_.assign(at_risk_.size(), 0);
     own_gain_.resize(at_risk_.size());
@@ -147,12 +147,11 @@ class Cover {
     const bool donates = cell.donor >= 0 && donated_[cell.donor] < p_.counts[cell.donor];
     if (donates && demand_[u] > 1e-9) consider(demand_[u], cell.donor);
     double most = 1e-9;
-    for (auto m = cell.first; m < cell.last; ++m) {
-      if (!members_[m].allowed) continue;
-      const double gain = demand_[u] + own_gain_[members_[m].row];
+    for (auto m = cell.own; m < cell.own_end; ++m) {
+      const double gain = demand_[u] + own_gain_[owners_[m]];
       if (!(gain > most)) continue;
       most = gain;
-      consider(gain, at_risk_[members_[m].row]);
+      consider(gain, at_risk_[owners_[m]]);
     }
     work_ += static_cast<double>(cell.last - cell.first);
     return best;
@@ -333,6 +332,7 @@ class Cover {
   const std::vector<std::int32_t>& number_;
   const std::vector<Cell>& cells_;
   const std::vector<Member>& members_;
+  const std::vector<std::int32_t>& owners_;
   const std::vector<std::vector<std::int32_t>>& cells_of_;
   Random random_;
   Progress& progress_;

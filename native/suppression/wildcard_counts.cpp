@@ -5,7 +5,8 @@
 // that r misses. Rows r and s are compatible exactly when their projections on the complement of
 // M(r) u M(s) are equal. So for each pattern M' and each union U = M u M' that occurs, the rows of pattern M'
 // are tallied by their projection off U once, and every row of a pattern M with M u M' = U looks its own
-// projection up. With P patterns the cost is P passes over the distinct rows instead of one for every pair.
+// projection up. With P patterns the cost is P passes over the distinct rows instead of one for every pair. Where
+// that is more, as with rows that each miss something else, pairs are compared, as bits: the sums are the same.
 //
 // With `missing_counts` false a row with a missing cell counts for no row but itself: only the tallies of the
 // complete rows are used. Weights of records are summed in the same way as their numbers.
@@ -22,52 +23,75 @@ namespace {
 
 using Patterns = std::map<Columns, std::vector<std::size_t>>;
 
-constexpr std::size_t kFew = 48;  // rows of a pattern that are compared with each row
+constexpr std::size_t kBlock = 512;    // rows that are compared with others while they lie in the nearest cache
+constexpr std::size_t kTallied = 16;  // comparisons that take as long as one row tallied by its projection
 
 // Rows as bits: of each column the digits of its code, and ones where it has one. Two rows agree wherever both have a
 // value if no digit differs that both have.
 class BitRows {
  public:
-  explicit BitRows(const KeySpace& space) {
+  explicit BitRows(const KeySpace& space) : size_(space.size()) {
     std::vector<std::int32_t> top(space.columns(), 0);
-    for (std::size_t i = 0; i < space.size(); ++i)
+    for (std::size_t i = 0; i < size_; ++i)
       for (std::size_t j = 0; j < top.size(); ++j) top[j] = std::max(top[j], space.code(i, j));
-    int filled = 64;
+    std::vector<Place> columns;
+    int filled = 32;
     for (const std::int32_t most : top) {
       const int digits = std::max(1, 64 - leading_zeros(static_cast<std::uint64_t>(most)));
-      if (filled + digits > 64) filled = 0, ++words_;
-      columns_.push_back({words_ - 1, filled, (std::uint64_t{1} << digits) - 1});
+      if (filled + digits > 32) filled = 0, ++words_;
+      columns.push_back({words_ - 1, filled, (std::uint32_t{1} << digits) - 1});
       filled += digits;
     }
-    digits_.assign(space.size() * words_, 0);
+    digits_.assign(size_ * words_, 0);
     known_.assign(digits_.size(), 0);
-    for (std::size_t i = 0; i < space.size(); ++i)
-      for (std::size_t j = 0; j < columns_.size(); ++j) {
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      const auto& [word, shift, mask] = columns[j];
+      for (std::size_t i = 0; i < size_; ++i) {
         if (space.code(i, j) < 0) continue;
-        const auto& [word, shift, mask] = columns_[j];
-        digits_[i * words_ + word] |= static_cast<std::uint64_t>(space.code(i, j)) << shift;
-        known_[i * words_ + word] |= mask << shift;
+        digits_[word * size_ + i] |= static_cast<std::uint32_t>(space.code(i, j)) << shift;
+        known_[word * size_ + i] |= mask << shift;
       }
+    }
   }
 
-  bool compatible(std::size_t a, std::size_t b) const {
-    std::uint64_t differ = 0;
-    for (std::size_t w = 0; w < words_; ++w) {
-      const std::size_t x = a * words_ + w, y = b * words_ + w;
-      differ |= (digits_[x] ^ digits_[y]) & known_[x] & known_[y];
+  std::size_t words() const { return words_; }
+
+  // Add to every row the amounts of those of `rows` that agree with it, summed one after the other.
+  template <class Amount>
+  void add_compared(const std::vector<std::size_t>& rows, const Amount* amounts, std::vector<Amount>& out) const {
+    std::uint32_t differ[kBlock];
+    Amount sum[kBlock];
+    for (std::size_t start = 0; start < size_; start += kBlock) {
+      const std::size_t many = std::min(kBlock, size_ - start);
+      std::fill(sum, sum + many, Amount{0});
+      for (const std::size_t row : rows) {
+        compare(row, start, many, differ);
+        const Amount amount = amounts[row];
+        for (std::size_t i = 0; i < many; ++i) sum[i] += differ[i] == 0 ? amount : Amount{0};
+      }
+      for (std::size_t i = 0; i < many; ++i) out[start + i] += sum[i];
     }
-    return differ == 0;
   }
 
  private:
   struct Place {
     std::size_t word;
     int shift;
-    std::uint64_t mask;
+    std::uint32_t mask;
   };
-  std::size_t words_ = 0;
-  std::vector<Place> columns_;
-  std::vector<std::uint64_t> digits_, known_;
+
+  // The digits in which each of many rows differs from one.
+  void compare(std::size_t row, std::size_t start, std::size_t many, std::uint32_t* differ) const {
+    std::fill(differ, differ + many, 0u);
+    for (std::size_t w = 0; w < words_; ++w) {
+      const std::uint32_t *x = &digits_[w * size_ + start], *known = &known_[w * size_ + start];
+      const std::uint32_t y = digits_[w * size_ + row], both = known_[w * size_ + row];
+      for (std::size_t i = 0; i < many; ++i) differ[i] |= (x[i] ^ y) & known[i] & both;
+    }
+  }
+
+  std::size_t size_, words_ = 0;
+  std::vector<std::uint32_t> digits_, known_;  // word after word, of all rows
 };
 
 Patterns patterns_of(const KeySpace& space) {
@@ -76,13 +100,20 @@ Patterns patterns_of(const KeySpace& space) {
   return patterns;
 }
 
-// Add to every row the amounts of the compatible rows among `rows`, which all miss the columns `miss`.
-template <class Amount>
-void add_compatible(const KeySpace& space, const Patterns& patterns, Columns miss,
-                    const std::vector<std::size_t>& rows, const Amount* amounts, std::vector<Amount>& out,
-                    Progress& progress) {
-  std::map<Columns, std::vector<Columns>> unions;
+using Unions = std::map<Columns, std::vector<Columns>>;
+
+// The patterns by what they miss together with one.
+Unions unions_with(const Patterns& patterns, Columns miss) {
+  Unions unions;
   for (const auto& [other, _] : patterns) unions[other | miss].push_back(other);
+  return unions;
+}
+
+// Add to every row the amounts of the compatible rows among `rows`, by tallies of their projections.
+template <class Amount>
+void add_tallied(const KeySpace& space, const Patterns& patterns, const Unions& unions,
+                 const std::vector<std::size_t>& rows, const Amount* amounts, std::vector<Amount>& out,
+                 Progress& progress) {
   HashTable<Key, Amount, HashOfKey> tally;
   for (const auto& [both, askers] : unions) {
     tally.reset(rows.size());
@@ -90,18 +121,6 @@ void add_compatible(const KeySpace& space, const Patterns& patterns, Columns mis
     for (const std::size_t i : rows) tally.at(space.key(i, both)) += amounts[i];
     for (const Columns asker : askers)
       for (const std::size_t i : patterns.at(asker)) out[i] += tally.get(space.key(i, both));
-  }
-}
-
-// The same, by comparison of each row with each of them.
-template <class Amount>
-void add_compared(const BitRows& bits, const std::vector<std::size_t>& rows, const Amount* amounts,
-                  std::vector<Amount>& out) {
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    Amount sum = 0;
-    for (const std::size_t row : rows)
-      if (bits.compatible(i, row)) sum += amounts[row];
-    out[i] += sum;
   }
 }
 
@@ -118,10 +137,14 @@ auto compatible_sums(IntMatrix codes, const Amount* amounts, Amount own, bool mi
     for (const auto& [miss, rows] : patterns) {
       if (!missing_counts && miss != 0) continue;
       progress.look(0);
-      if (rows.size() <= kFew) {
-        add_compared(bits, rows, amounts, out);
+      const std::size_t compared = space.size() * rows.size() * bits.words();
+      const auto tallied = [&](std::size_t unions) { return (unions * rows.size() + space.size()) * kTallied; };
+      const bool few = compared <= tallied(1);
+      const Unions unions = few ? Unions{} : unions_with(patterns, miss);
+      if (few || compared <= tallied(unions.size())) {
+        bits.add_compared(rows, amounts, out);
       } else {
-        add_compatible(space, patterns, miss, rows, amounts, out, progress);
+        add_tallied(space, patterns, unions, rows, amounts, out, progress);
       }
     }
     if (!missing_counts)

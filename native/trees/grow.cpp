@@ -80,7 +80,7 @@ class Grower {
   Grower(Table table, const std::int32_t* orders, const Response* y, std::size_t classes, Limits limits,
          std::uint64_t seed)
       : table_(table), y_(y), classes_(classes), limits_(limits), random_(seed), lists_(table.d + 1),
-        left_(y, classes), right_(y, classes), goes_left_(table.n), leaf_of_(table.n) {
+        left_(classes), right_(classes), goes_left_(table.n), leaf_of_(table.n) {
     for (std::size_t f = 0; f < table_.d; ++f)
       if (table_.levels[f] == 0) lists_[f].assign(orders + f * table_.n, orders + (f + 1) * table_.n);
     lists_[table_.d].resize(table_.n);
@@ -143,23 +143,25 @@ class Grower {
     const Table whole = std::exchange(table_, {x.data(), table_.levels, table_.d, m});
     const Response* const all = y_;
     std::swap(lists_, lists);
-    read(y.data());
+    y_ = y.data();
     grow_below({task.node, 0, m, task.depth}, progress);
-    read(all);
+    y_ = all;
     std::swap(lists_, lists);
     table_ = whole;
     near_.clear();
   }
 
-  void read(const Response* y) { y_ = y, left_.read(y), right_.read(y); }
-
   Split best(std::size_t begin, std::size_t end) {
     Split winner;
     if (static_cast<std::int64_t>(end - begin) < 2 * limits_.min_leaf) return winner;
     right_.clear();
-    for (std::size_t i = begin; i < end; ++i) right_.add(rows()[i]);
-    const double now = right_.score();
-    const double impurity = total(begin, end) - now;
+    double alone = 0;  // the score if every case were by itself: what is left of it without the node's is its impurity
+    for (std::size_t i = begin; i < end; ++i) {
+      const Response y = y_[rows()[i]];
+      right_.add(y);
+      alone += classes_ ? 1.0 : static_cast<double>(y) * static_cast<double>(y);
+    }
+    const double now = right_.score(), impurity = alone - now;
     if (root_ < 0) root_ = impurity;
     for (const std::size_t f : looked_at()) {
       if (table_.levels[f] == 0)
@@ -170,17 +172,6 @@ class Grower {
     const double gain = winner.score - now;
     if (!(gain > 1e-12 * root_) || gain < limits_.complexity * root_) winner.feature = -1;
     return winner;
-  }
-
-  // The score if every case were alone: what is left of it after subtracting a node's score is its impurity.
-  double total(std::size_t begin, std::size_t end) const {
-    if (classes_) return static_cast<double>(end - begin);
-    double sum = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      const double y = static_cast<double>(y_[rows()[i]]);
-      sum += y * y;
-    }
-    return sum;
   }
 
   std::vector<std::size_t> looked_at() {
@@ -199,19 +190,23 @@ class Grower {
   }
 
   void scan_numbers(std::size_t f, std::size_t begin, std::size_t end, Split& winner) {
-    const auto& list = lists_[f];
-    std::size_t known = end;
-    while (known > begin && std::isnan(table_.at(f, list[known - 1]))) --known;
+    const std::size_t m = end - begin;
+    const Case* list = lists_[f].data() + begin;
+    x_in_order_.resize(m), y_in_order_.resize(m);  // read all over the table once
+    for (std::size_t i = 0; i < m; ++i) x_in_order_[i] = table_.at(f, list[i]), y_in_order_[i] = y_[list[i]];
+    const double* x = x_in_order_.data();
+    const Response* y = y_in_order_.data();
+    std::size_t known = m;
+    while (known > 0 && std::isnan(x[known - 1])) --known;
     for (const bool missing_left : {false, true}) {
-      if (missing_left && known == end) break;
+      if (missing_left && known == m) break;
       left_.clear(), right_.clear();
-      for (std::size_t i = begin; i < end; ++i) (missing_left && i >= known ? left_ : right_).add(list[i]);
-      for (std::size_t i = begin; i < known; ++i) {
-        left_.add(list[i]), right_.drop(list[i]);
-        const double here = table_.at(f, list[i]);
-        const double next = i + 1 < known ? table_.at(f, list[i + 1]) : kInfinity;
-        if (here == next || (i + 1 == known && missing_left) || !improves(winner)) continue;
-        winner = Split{left_.score() + right_.score(), static_cast<int>(f), i + 1 < known ? here : kInfinity,
+      for (std::size_t i = 0; i < m; ++i) (missing_left && i >= known ? left_ : right_).add(y[i]);
+      for (std::size_t i = 0; i < known; ++i) {
+        left_.add(y[i]), right_.drop(y[i]);
+        const double next = i + 1 < known ? x[i + 1] : kInfinity;
+        if (x[i] == next || (i + 1 == known && missing_left) || !improves(winner)) continue;
+        winner = Split{left_.score() + right_.score(), static_cast<int>(f), i + 1 < known ? x[i] : kInfinity,
                       missing_left, {}};
       }
     }
@@ -242,10 +237,10 @@ class Grower {
   void scan_sequence(std::size_t f, const std::vector<std::size_t>& present, const std::vector<std::size_t>& sequence,
                      Split& winner) {
     left_.clear(), right_.clear();
-    for (const Case i : members_) right_.add(i);
+    for (const Case i : members_) right_.add(y_[i]);
     for (std::size_t s = 0; s + 1 < sequence.size(); ++s) {
       const std::size_t c = present[sequence[s]];
-      for (std::size_t i = starts_[c]; i < starts_[c + 1]; ++i) left_.add(members_[i]), right_.drop(members_[i]);
+      for (std::size_t i = starts_[c]; i < starts_[c + 1]; ++i) left_.add(y_[members_[i]]), right_.drop(y_[members_[i]]);
       if (!improves(winner)) continue;
       winner = Split{left_.score() + right_.score(), static_cast<int>(f), 0, false, {}};
       winner.to_left.assign(static_cast<std::size_t>(table_.levels[f]), 0);
@@ -341,6 +336,8 @@ class Grower {
   Side left_, right_;
   std::vector<std::uint8_t> goes_left_;
   std::vector<std::int32_t> leaf_of_;
+  std::vector<double> x_in_order_;        // of a node's cases, in the order of a feature
+  std::vector<Response> y_in_order_;
   std::vector<std::size_t> starts_;
   std::vector<Case> members_, spare_;
   std::vector<Case> near_, place_of_;  // cases of the node whose copy is grown on, and where each stands in it

@@ -14,16 +14,14 @@ constexpr int kOrders = 4;  // a nominal feature is put in the order of so many 
 // Of numbers, centred at the root's mean.
 class NumberSide {
  public:
-  NumberSide(const double* y, std::size_t) : y_(y) {}
-  void read(const double* y) { y_ = y; }
-  void add(Case i) { sum_ += y_[i], ++n_; }
-  void drop(Case i) { sum_ -= y_[i], --n_; }
+  explicit NumberSide(std::size_t) {}
+  void add(double y) { sum_ += y, ++n_; }
+  void drop(double y) { sum_ -= y, --n_; }
   double score() const { return n_ ? sum_ * sum_ / static_cast<double>(n_) : 0; }
   std::int64_t size() const { return n_; }
   void clear() { sum_ = 0, n_ = 0; }
 
  private:
-  const double* y_;
   double sum_ = 0;
   std::int64_t n_ = 0;
 };
@@ -31,17 +29,14 @@ class NumberSide {
 // Of classes; counts are whole, so every sum here is exact.
 class ClassSide {
  public:
-  ClassSide(const std::int32_t* y, std::size_t classes) : y_(y), count_(classes) {}
-  void read(const std::int32_t* y) { y_ = y; }
-  void add(Case i) { squares_ += 2 * count_[at(i)]++ + 1, ++n_; }
-  void drop(Case i) { squares_ -= 2 * --count_[at(i)] + 1, --n_; }
+  explicit ClassSide(std::size_t classes) : count_(classes) {}
+  void add(std::int32_t y) { squares_ += 2 * count_[static_cast<std::size_t>(y)]++ + 1, ++n_; }
+  void drop(std::int32_t y) { squares_ -= 2 * --count_[static_cast<std::size_t>(y)] + 1, --n_; }
   double score() const { return n_ ? static_cast<double>(squares_) / static_cast<double>(n_) : 0; }
   std::int64_t size() const { return n_; }
   void clear() { std::fill(count_.begin(), count_.end(), 0), squares_ = 0, n_ = 0; }
 
  private:
-  std::size_t at(Case i) const { return static_cast<std::size_t>(y_[i]); }
-  const std::int32_t* y_;
   std::vector<std::int64_t> count_;
   std::int64_t squares_ = 0, n_ = 0;
 };

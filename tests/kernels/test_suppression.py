@@ -52,19 +52,40 @@ def test_every_place_is_drawn_equally_often(size):
     assert ((counts - 8000 / 6) ** 2 / (8000 / 6)).sum() < 20.5  # chi-squared with 5 degrees of freedom, 0.999
 
 
-def test_many_rows_that_miss_the_same_columns_are_counted_as_few_are():
-    """Up to 48 rows are compared one by one, more are tallied."""
-    g = np.random.default_rng(3)
+def of_many_patterns(seed):
+    """Rows of which some miss the same cells as so many others that they are tallied, and the others are compared."""
+    g = np.random.default_rng(seed)
     rows = g.integers(0, 4, (420, 5))
     rows[g.random(420) < 0.4, 1] = -1
     rows[g.random(420) < 0.05, 3] = -1
     table, ids, counts = distinct_rows(rows.astype(np.int32))
-    patterns = np.unique(table < 0, axis=0, return_counts=True)[1]
-    assert patterns.min() <= 48 < patterns.max()
+    miss = (table < 0) @ (1 << np.arange(5))
+    sizes = np.unique(miss, return_counts=True)[1]
+    tallied = len(table) * sizes > 16 * (len(sizes) * sizes + len(table))
+    assert tallied.any() and not tallied.all()
+    return rows, table, ids, counts, miss
+
+
+def test_many_rows_that_miss_the_same_columns_are_counted_as_few_are():
+    rows, table, ids, counts, _ = of_many_patterns(3)
     for missing in ("wildcard", "nothing"):
         assert wildcard_counts(table, counts, missing_counts=missing == "wildcard")[ids].tolist() == matching(
             rows.tolist(), missing
         )
+
+
+def test_weights_are_summed_in_one_order_whether_tallied_or_compared():
+    """Pattern after pattern, and in each row after row: to the last digit."""
+    _, table, _, counts, miss = of_many_patterns(5)
+    weights = np.random.default_rng(6).random(len(counts))
+    expected = np.zeros(len(counts))
+    for pattern in np.unique(miss):
+        sums = np.zeros(len(counts))
+        for row in np.flatnonzero(miss == pattern):
+            agree = ((table == table[row]) | (table < 0) | (table[row] < 0)).all(axis=1)
+            sums[agree] += weights[row]
+        expected += sums
+    assert wildcard_weights(table, weights).tolist() == expected.tolist()
 
 
 def test_weights_are_summed_as_counts_are():

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.kernels.draws import RecordDraws
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import InputError
@@ -17,7 +18,7 @@ def records(codes, m, stratum=None, weights=None):
             role="confidential",
             level="nominal",
             values=np.array(codes, dtype=np.int32),
-            categories=tuple("abcdefgh"[:m]),
+            categories=tuple("abcdefgh"[:m] if m <= 8 else range(m)),
         )
     ]
     if stratum is not None:
@@ -37,7 +38,7 @@ counts = st.lists(st.integers(1, 40), min_size=2, max_size=6)
 @given(counts=counts, diagonal=st.floats(0.05, 1))
 def test_invariant_matrix_has_the_distribution_as_its_stationary_one(counts, diagonal):
     p = np.array(counts) / sum(counts)
-    r = shoal.Pram(diagonal=diagonal).transition(records([0], len(counts))["c"], np.array(counts, dtype=float))
+    r = shoal.Pram(diagonal=diagonal).transition(records([0], len(counts))["c"], np.array(counts, dtype=float)).matrix
     assert np.allclose(r.sum(axis=1), 1) and (r >= 0).all()
     assert np.abs(p @ r - p).max() < 1e-14
     # drawing anew from p, the most change there is, leaves a category with its own share on the diagonal
@@ -50,10 +51,10 @@ def test_two_stage_construction_makes_any_matrix_invariant(counts, seed):
     first = np.random.default_rng(seed).dirichlet(np.ones(m), m)
     p = np.array(counts) / sum(counts)
     method = shoal.Pram(matrix={"c": first.tolist()})
-    r = method.transition(records([0], m)["c"], np.array(counts, dtype=float))
+    r = method.transition(records([0], m)["c"], np.array(counts, dtype=float)).matrix
     assert np.abs(p @ r - p).max() < 1e-12 and np.allclose(r.sum(axis=1), 1)
     as_given = shoal.Pram(matrix={"c": first.tolist()}, invariant=False)
-    assert np.allclose(as_given.transition(records([0], m)["c"], np.array(counts, dtype=float)), first)
+    assert np.allclose(as_given.transition(records([0], m)["c"], np.array(counts, dtype=float)).matrix, first)
 
 
 def test_transitions_happen_as_often_as_the_matrix_says():
@@ -149,3 +150,22 @@ def test_together_refuses_what_it_cannot_do(rng):
         shoal.Pram(together=True).apply(
             shoal.Microdata.of(many, dict.fromkeys(many, "quasi-identifier")).records, ["a", "b"], rng
         )
+
+
+def test_many_categories_as_by_their_whole_matrix():
+    """What is drawn and written is that of the matrix cell by cell, which nothing makes where there are many."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(-1, 300, 2000)
+    for invariant in (True, False):
+        step = shoal.Pram(diagonal=0.4, invariant=invariant)
+        done = step.apply(records(codes, 300), ["c"], np.random.default_rng(5))
+        shares = RecordDraws.of(records(codes, 300).rows, np.random.default_rng(5)).random(2000)
+        matrix = step.transition(records(codes, 300)["c"], np.bincount(codes[codes >= 0], minlength=300) + 0.0).matrix
+        expected = [
+            code if code < 0 else int(np.searchsorted(np.cumsum(matrix[code])[:-1], share, "right"))
+            for code, share in zip(codes.tolist(), shares.tolist())
+        ]
+        assert done.records["c"].values.tolist() == expected
+        written = done.details["by column"]["c"]["matrix"]
+        rows = np.tile(written["else drawn with"], (300, 1)) + written["stays"] * np.eye(300)
+        assert (rows == matrix).all()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import shoal
 from by_night import by_night
 from naive.suppression import fewest_cells, matching
+from shoal.kernels.suppression import wildcard_counts
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 from shoal.vocabulary.errors import InputError, Refused
@@ -377,3 +378,17 @@ def test_a_limit_counts_the_cells_of_the_whole_household():
     step = shoal.Suppress(k=2, keep=("k1",), limits={"k0": 2 / 12}, missing="equal")
     with pytest.raises(Refused, match="give them away"):
         step.apply(with_homes(rows, homes), ["k0", "k1"], np.random.default_rng(0))
+
+
+def test_matching_records_are_counted_once_for_each_table(monkeypatch):
+    """The search, what restores cells and the proof ask of the same table."""
+    asked = []
+
+    def counted(table, sizes, *, missing_counts=True):
+        asked.append((table.tobytes(), sizes.tobytes()))
+        return wildcard_counts(table, sizes, missing_counts=missing_counts)
+
+    monkeypatch.setattr("shoal.mask._suppression.search.wildcard_counts", counted)
+    rows = np.random.default_rng(0).integers(0, 3, (40, 4)).tolist()
+    shoal.Suppress(k=3).apply(records(rows), ["k0", "k1", "k2", "k3"], np.random.default_rng(0))
+    assert len(asked) == len(set(asked)) == 2  # before the search and after it

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from naive import fuzzy as naive
 from shoal.constraints import Constraints
+from shoal.kernels.partition import fuzzy_step
 from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans
+from shoal.partition.fuzzy import SearchEffort, _alternate, _onto, fit, system_of
 from shoal.partition.fuzzy_c_means import FuzzyCMeans
 from shoal.partition.mdav import MDAV
 from shoal.replace.fuzzy_centre import FuzzyCentre
@@ -57,7 +59,6 @@ def test_feasible_data_need_no_constraint(seed: int, method) -> None:
 @given(st.integers(0, 50))
 def test_a_column_outside_the_rules_keeps_its_plain_formula(seed: int) -> None:
     """Proposition 5, first part, at one step: with alpha_s = 0 the centre's coordinate is the weighted mean."""
-    from shoal.partition.fuzzy import _onto, system_of
 
     records = summed(30, seed, noise=5.0)
     rng = np.random.default_rng(seed)
@@ -133,3 +134,35 @@ def test_what_cannot_be_is_refused_with_what_to_do() -> None:
         FuzzyCentre().apply(
             data := Records.from_array(x), data.quasi_identifiers, MDAV(k=3).partition(x), np.random.default_rng(0)
         )
+
+
+def test_extrapolated_steps_end_lower_than_as_many_plain_ones() -> None:
+    """They end at rest, where a plain step moves no centre, also with rules that centres keep."""
+    records = summed(120, 3, noise=5.0)
+    names = records.quasi_identifiers
+    for rules in ((), (SUM,)):
+        system = system_of(rules, records, names)[1]
+        start = records.matrix(names)[::12]
+        search = SearchEffort(starts=1, tolerance=1e-6, most_steps=300)
+        ended = _alternate(records.matrix(names), start, "power", 1.3, system, search, None)
+        plain = start
+        for _ in range(ended.steps):
+            plain = _onto(fuzzy_step(records.matrix(names), plain, "power", 1.3)[0], system)
+        assert ended.converged
+        assert ended.objective <= fuzzy_step(records.matrix(names), plain, "power", 1.3)[1] * (1 + 1e-9)
+        again = _onto(fuzzy_step(records.matrix(names), ended.centres, "power", 1.3)[0], system)
+        assert np.abs(again - ended.centres).max() < 1e-5
+
+
+def test_many_centres_come_to_rest_where_all_weights_would_have_them() -> None:
+    """With more than 100 centres steps leave out those of which a record has a millionth."""
+    x = np.random.default_rng(0).normal(size=(400, 2))
+    records = Records.from_array(x)
+    search = SearchEffort(starts=1, tolerance=1e-5, most_steps=200)
+    system = system_of((), records, records.quasi_identifiers)[1]
+    rest = fit(records.matrix(), 120, "power", 1.3, system, search, np.random.default_rng(1), None)
+    means, objective = fuzzy_step(records.matrix(), rest.centres, "power", 1.3)
+    assert rest.converged
+    assert rest.objective == objective
+    after = fuzzy_step(records.matrix(), means, "power", 1.3)[1]
+    assert after == pytest.approx(objective, rel=1e-7)  # a step with all weights lowers it no more

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
@@ -72,6 +72,7 @@ def assert_moments_kept(x, new, y):
 
 @given(st.integers(0, 2**32), st.sampled_from([0.02, 0.1, 0.3]), st.sampled_from([1, 4]))
 @settings(max_examples=15)
+@example(17057, 0.3, 4)  # of a base that is almost a plane nothing is left but what is expected
 def test_the_expected_moments_are_exact_in_every_group(seed, share, groups):
     x, _, labels = with_gaps(seed, share=share, groups=groups)
     _, facts = synthesised(EXACT[seed % 3], x, labels, seed=1)

@@ -278,3 +278,11 @@ def test_a_column_described_wrongly_is_a_schema_error():
 def test_numbers_of_pandas_that_are_all_missing(kind: str) -> None:
     frame = pd.DataFrame({"a": pd.Series([None, None], dtype=kind)})
     assert np.isnan(Microdata.of(frame, {"a": {"role": "other", "level": "continuous"}}).encoded["a"].values).all()
+
+
+def test_cells_of_pandas_may_be_numpy_s_own_and_python_s() -> None:
+    """As words drawn from an array are, with gaps filled in by hand."""
+    words = pd.Series([np.str_("no"), "unknown", np.str_("no"), np.str_("unknown")], dtype=object)
+    column = Microdata.of(pd.DataFrame({"c": words}), {"c": "confidential"}).encoded["c"]
+    assert column.codes().tolist() == [0, 1, 0, 1]
+    assert {type(word) for word in column.categories} == {str}

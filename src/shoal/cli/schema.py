@@ -8,7 +8,9 @@ from shoal.cli.group import cli
 
 
 @cli.command()
-@click.argument("file", required=False, default="plan", type=click.Choice(["plan", "evidence"]))
+@click.argument(
+    "file", required=False, default="plan", type=click.Choice(["plan", "evidence"]), metavar="[plan|evidence]"
+)
 def schema(file: str) -> None:
     """Print the JSON schema of plan files (for editors that complete and check) or of evidence.json.
 

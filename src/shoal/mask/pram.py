@@ -1,8 +1,8 @@
 """PRAM, the post-randomisation method (Gouweleeuw, Kooiman, Willenborg & de Wolf 1998)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from shoal.vocabulary.prelude import Facts, Ge, HoldsCells, Le, Setting, method
 
 MOST_COMBINATIONS = 2_000
 """Combinations of which a matrix, squared, still is small beside a table."""
+
+MOST_WRITTEN = 200
+"""Categories up to which a matrix is written cell by cell."""
 
 ROUNDING = 1e-9
 """By how much the probabilities of a row may miss a sum of 1."""
@@ -51,7 +54,8 @@ class Pram(Mask):
     -----
     With strata, p and R are those of each stratum. Missing cells stay missing. The two-stage construction
     lowers the diagonal (sdcMicro's result may fall below the minimum asked for); the construction from
-    `diagonal` holds its minimum exactly.
+    `diagonal` holds its minimum exactly. The private record has the matrix; of more than 200 categories, what it is
+    made of.
     """
 
     scales = "rows"
@@ -92,11 +96,11 @@ class Pram(Mask):
                 mass = None if weights is None else weights[present]
                 counts = np.bincount(codes[present], weights=mass, minlength=len(variable.categories))
                 transition = self.transition(variable, floats(counts))
-                expected += float((1 - np.diag(transition))[variable.values[present]].sum())
-                codes[present] = _drawn(variable.values[present], transition, shares[present])
+                expected += float((1 - transition.diagonal)[variable.values[present]].sum())
+                codes[present] = transition.drawn(variable.values[present], shares[present])
             facts = self._facts_of(variable, codes, expected)
             if records.strata is None:
-                facts["matrix"] = OfOriginal(transition.tolist())
+                facts["matrix"] = OfOriginal(transition.written)
             return variable.with_values(codes), facts
 
         variables = self.categorical(records, columns)
@@ -104,8 +108,8 @@ class Pram(Mask):
             return _of_combinations(records, variables, drawn)
         return StepResult.by_column(records, map(drawn, variables))
 
-    def transition(self, variable: Variable, counts: Floats) -> Floats:
-        """Shape (m, m); R for a column with these (weighted) counts."""
+    def transition(self, variable: Variable, counts: Floats) -> "Transition":
+        """R for a column with these (weighted) counts, shape (m,)."""
         m = len(variable.categories)
         p = counts / max(float(counts.sum()), np.finfo(float).tiny)
         given = (self.matrix or {}).get(variable.name)
@@ -115,15 +119,15 @@ class Pram(Mask):
                 raise ParameterError(
                     f"pram: the matrix of '{variable.name}' must have {m} rows, one a category; it has {len(first)}."
                 )
-            return _two_stage(first, p) if self.invariant else first
+            return Transition(shares=_two_stage(first, p) if self.invariant else first)
         if m < 2:
-            return np.eye(m)
+            return Transition(stays=1.0, shares=np.zeros(m))
         if not self.invariant:
             other = (1 - self.diagonal) / (m - 1)
-            return np.asarray(np.full((m, m), other) + (self.diagonal - other) * np.eye(m))
+            return Transition(stays=self.diagonal - other, shares=np.full(m, other))
         rarest = float(p[p > 0].min(initial=1.0))
         a = min(1.0, (1 - self.diagonal) / (1 - rarest)) if rarest < 1 else 0.0
-        return np.asarray((1 - a) * np.eye(m) + a * np.tile(p, (m, 1)))
+        return Transition(stays=1 - a, shares=a * p)
 
     def _facts_of(self, variable: Variable, codes: Ints, expected: float) -> dict[str, Fact]:
         # Each record counts by itself where the plan gives the matrix; any other depends on which categories occur
@@ -132,6 +136,43 @@ class Pram(Mask):
             "changed": Count(n=int((codes != variable.values).sum()), unit="cells"),
             "expected to change": Figure(value=expected, unit="cells", influence=1 if given else None),
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Transition:
+    """R: a value stays with a probability of its own, and beside it becomes each category with its share."""
+
+    shares: Floats  # Shape (m,), the same for all categories, or (m, m), a row for each
+    stays: float = 0.0
+
+    @property
+    def diagonal(self) -> Floats:
+        """Shape (m,); the probability that a value is released as it is."""
+        return self.stays + (self.shares if self.shares.ndim == 1 else np.diag(self.shares))
+
+    @property
+    def matrix(self) -> Floats:
+        """Shape (m, m)."""
+        m = len(self.shares)
+        return np.broadcast_to(self.shares, (m, m)) + self.stays * np.eye(m)
+
+    @property
+    def written(self) -> Any:
+        """The matrix for the record, or what it is made of, where that is much less."""
+        if self.shares.ndim == 1 and len(self.shares) > MOST_WRITTEN:
+            return {"stays": self.stays, "else drawn with": self.shares.tolist()}
+        return self.matrix.tolist()
+
+    def drawn(self, codes: Ints, shares: Floats) -> Ints:
+        """Shape (n,); the category of each record after it, by the share of its row of the matrix that was drawn."""
+        new = np.empty(len(codes), dtype=np.int32)
+        order = np.argsort(codes, kind="stable")
+        different, begins = np.unique(codes[order], return_index=True)
+        for code, here in zip(different.tolist(), np.split(order, begins[1:])):
+            row = np.array(self.shares if self.shares.ndim == 1 else self.shares[code])
+            row[code] += self.stays
+            new[here] = np.searchsorted(np.cumsum(row)[:-1], shares[here], "right")
+        return new
 
 
 def _of_combinations(
@@ -170,13 +211,3 @@ def _two_stage(first: Floats, p: Floats) -> Floats:
         after[:, None] > 0, (first * p[:, None]).T / np.where(after > 0, after, 1.0)[:, None], np.eye(len(p))
     )
     return linear.product(first, back)
-
-
-def _drawn(codes: Ints, transition: Floats, shares: Floats) -> Ints:
-    """The category of each record after it, by the share of its row of the matrix that was drawn."""
-    new = np.empty(len(codes), dtype=np.int32)
-    for code in np.unique(codes):
-        ends = np.cumsum(transition[code])
-        here = codes == code
-        new[here] = np.searchsorted(ends[:-1], shares[here], "right")
-    return new

@@ -31,6 +31,23 @@ from shoal.vocabulary.prelude import Count, Fact, Figure, Ge, Gt, HoldsCells, Of
 SHORT_RUN = 10
 """Steps that every start gets before the best one goes on."""
 
+FARTHEST: dict[Rule, float] = {"power": 4.0, "entropy": 1.0}
+"""Longest first extrapolation, in steps; one that was cut there and kept allows the next to be as many times longer.
+
+Under the entropy rule nothing is extrapolated: on 40 tables the groups drawn then lost .6 % more, for all that the
+objective was lower.
+"""
+
+ALL_CENTRES = 100
+"""Up to so many centres every record moves them all."""
+
+NEAR = 1e-6
+"""Beyond, and by the power rule, a record moves no centre whose weight is below this share of its nearest one's.
+
+The centres come to rest where all weights would have them, within a hundred-millionth of the objective. Under the
+entropy rule nothing is extrapolated or left out.
+"""
+
 SAMPLE = 20
 """Starting centres are drawn among so many records a centre."""
 
@@ -58,6 +75,7 @@ class SearchEffort:
     starts: int
     tolerance: float
     most_steps: int
+    least: float = 0.0  # Weights below this share of the nearest centre's are left out of a step
 
 
 @family
@@ -162,6 +180,8 @@ def fit(
     tolerance. The weighted means are the best unconstrained centres, and because a centre's coordinates all have
     the same weights, the best constrained ones are the nearest points to them that satisfy the system.
     """
+    if rule == "power" and c > ALL_CENTRES:
+        search = replace(search, least=NEAR)
     runs = []
     for number in range(search.starts):
         start = _onto(_spread_out(x, c, rng), system)
@@ -202,16 +222,49 @@ def _onto(centres: Floats, system: System) -> Floats:
 def _alternate(
     x: Floats, centres: Floats, rule: Rule, parameter: float, system: System, search: SearchEffort, progress: Progress
 ) -> Fit:
-    steps, converged = 0, False
-    while steps < search.most_steps and not converged:
-        means, _ = fuzzy_step(x, centres, rule, parameter)
-        new = _onto(means, system)
-        converged = bool(np.abs(new - centres).max(initial=0.0) <= search.tolerance)
-        centres, steps = new, steps + 1
+    """Move centres to where their memberships want them until none moves by more than the tolerance.
+
+    From two steps the third is extrapolated (Varadhan & Roland 2008, step length S3), and kept where the objective is
+    no higher than after them.
+    """
+    steps = 0
+
+    def moved(centres: Floats) -> tuple[Floats, float]:
+        """Where the centres go, and the objective as they are."""
+        nonlocal steps
+        means, objective = fuzzy_step(x, centres, rule, parameter, least=search.least)
+        steps += 1
         if progress is not None:
-            progress(0.3 + 0.6 * steps / search.most_steps)
-    _, objective = fuzzy_step(x, centres, rule, parameter)
-    return Fit(centres=centres, objective=objective, steps=steps, converged=converged)
+            progress(0.3 + 0.6 * min(1.0, steps / search.most_steps))
+        return _onto(means, system), objective
+
+    def at_rest(before: Floats, after: Floats) -> bool:
+        return bool(np.abs(after - before).max(initial=0.0) <= search.tolerance)
+
+    first, _ = moved(centres)
+    reach = longest = FARTHEST[rule]
+    while steps < search.most_steps and not at_rest(centres, first):
+        second, objective = moved(first)
+        length = min(reach, _step_length(first - centres, second - first))
+        ahead = centres + 2 * length * (first - centres) + length**2 * ((second - first) - (first - centres))
+        centres, first = first, second
+        if steps == search.most_steps or length <= 1 or at_rest(centres, first):
+            continue
+        ahead = _onto(ahead, system)
+        beyond, objective_ahead = moved(ahead)
+        if objective_ahead <= objective:
+            centres, first = ahead, beyond
+            reach *= longest if length == reach else 1
+        else:
+            reach = max(1.0, reach / longest)
+    _, objective = fuzzy_step(x, first, rule, parameter)
+    return Fit(centres=first, objective=objective, steps=steps, converged=at_rest(centres, first))
+
+
+def _step_length(step: Floats, following: Floats) -> float:
+    """1 where steps do not become shorter; the longer, the more slowly they do."""
+    change = float(((following - step) ** 2).sum())
+    return max(1.0, float(np.sqrt(float((step**2).sum()) / max(change, np.finfo(float).tiny))))
 
 
 def draw(

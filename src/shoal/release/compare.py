@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
 import polars as pl
-from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from shoal.release import Release
@@ -16,7 +16,7 @@ from shoal.report.comparison_page import ComparisonRow, comparison, comparison_m
 from shoal.report.display import Picture, displayed
 from shoal.report.evidence import Comparable
 from shoal.report.forms import Bound, number_of
-from shoal.table.files.json_text import read_record, unreadable
+from shoal.table.files.json_text import form_of, read_record, unreadable
 from shoal.vocabulary.errors import DataError, FileError, plural, quoted
 from shoal.vocabulary.registry import registered
 
@@ -223,7 +223,7 @@ def checked(name: str, content: Any) -> Comparable:
     Raises FileError if it is no evidence.json, or one of an unknown version.
     """
     try:
-        TypeAdapter(ComparedEvidence).validate_python(content)
+        form_of(ComparedEvidence).validate_python(content)
     except ValidationError:
         raise FileError(
             f"'{name}' cannot be compared: its evidence.json is damaged, or of a later version of shoal. "

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from shoal.constraints.verdicts import published
 from shoal.judges.class_profile import ClassProfile
@@ -42,7 +42,7 @@ from shoal.report.evidence import (
 )
 from shoal.report.exploration import Exploration, TriedPlan
 from shoal.report.forms import in_words
-from shoal.table.files.json_text import as_json, read_record
+from shoal.table.files.json_text import as_json, form_of, read_record
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import FileError
 from shoal.vocabulary.facts import Band, ByLabel, Interval, losses, private_form, public_form
@@ -210,7 +210,7 @@ def read_evidence(path: Path) -> EvidenceFile:
     """The content of an evidence.json. Raises FileError if it is no evidence.json, or one of another version."""
     content = read_record(path, "an assessed release")
     try:
-        TypeAdapter(EvidenceFile).validate_python(content)
+        form_of(EvidenceFile).validate_python(content)
     except ValidationError:
         raise FileError(f"'{path}' is damaged, or of another version of shoal. Make the release again.") from None
     return cast(EvidenceFile, content)

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import polars as pl
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from shoal.kernels.draws import keyed_generator
@@ -25,7 +25,7 @@ from shoal.mask._marginals.junction_tree import JunctionTree
 from shoal.mask._marginals.model import JointLaw
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.files.atomic import atomic_file
-from shoal.table.files.json_text import LARGEST_RECORD
+from shoal.table.files.json_text import LARGEST_RECORD, form_of
 from shoal.table.records import Records
 from shoal.table.schema import Level
 from shoal.table.text_files import read_text
@@ -231,7 +231,7 @@ def _read(text: str, name: str) -> ContentOfFile:
         digest = content.pop("sha256")
         if digest != _digest(content):
             raise ValueError
-        TypeAdapter(ContentOfFile).validate_python(content)
+        form_of(ContentOfFile).validate_python(content)
     except (ValueError, KeyError, RecursionError, ValidationError):
         raise _damaged(name) from None
     read: ContentOfFile = content

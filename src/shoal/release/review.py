@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, NotRequired, Self, cast
 from unicodedata import normalize
 
 from annotated_types import MaxLen
-from pydantic import TypeAdapter, ValidationError, with_config
+from pydantic import ValidationError, with_config
 from typing_extensions import TypedDict
 
 from shoal.release import LargeRelease, Release
@@ -32,7 +32,7 @@ from shoal.report.forms import CLOSED, Bound, Limits
 from shoal.report.page import page
 from shoal.table.files.atomic import atomic_directory, atomic_file
 from shoal.table.files.checksums import sha256_of
-from shoal.table.files.json_text import LARGEST_RECORD, as_json, read_record, write_json
+from shoal.table.files.json_text import LARGEST_RECORD, as_json, form_of, read_record, write_json
 from shoal.table.text_files import read_text
 from shoal.vocabulary.errors import FileError, InputError
 from shoal.vocabulary.facts import Better
@@ -213,7 +213,7 @@ class Review:
         """A review from the content of a file; parameters and refusals as for `read`."""
         try:
             content = json.loads(text)
-            TypeAdapter(ReviewFile).validate_python(content)
+            form_of(ReviewFile).validate_python(content)
         except (ValueError, RecursionError, ValidationError):
             raise FileError(
                 f"'{name}' is not a review of a release, or was written by another version of shoal."

@@ -30,7 +30,11 @@ SETTLED = 1e-12
 """Relative error of the moments below which the alternation ends."""
 
 NOISE = (1.0, 0.5, 0.25, 0.0)
-"""Shares of their noise with which joined records are drawn, until what they leave to their base is a covariance."""
+"""Shares of their noise with which joined records are drawn, until what they leave to their base is a covariance.
+
+Without noise they are what the group's likeliest distribution lets expect of their Y, which always leaves one: all
+records, filled in, have this regression on Y, and the base gets their residuals.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,6 +129,8 @@ class Drawing:
         goal, old = None, self._filled(rows, columns, other, expected)
         for share in NOISE:
             values = np.column_stack([m.back((predicted + share * noise)[:, j]) for j, m in enumerate(margins)])
+            if not share:
+                values = self._filled(rows, columns, np.full(other.shape, np.nan), expected)
             inside = self._inside(values, x, present, zeros, columns)
             if not self.exact:
                 break

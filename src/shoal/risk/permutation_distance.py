@@ -9,6 +9,7 @@ from shoal.judges.base import by_record
 from shoal.judges.intervals import cautious_interval
 from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, TablePair
 from shoal.kernels.draws import drawn_rows
+from shoal.kernels.search.ranges import ranges_together
 from shoal.kernels.swap.rank_swap import window_of
 from shoal.risk.base import RiskMeasure
 from shoal.vocabulary.prelude import (
@@ -29,8 +30,11 @@ from shoal.vocabulary.prelude import (
 PAIRS = 200_000_000
 """So many pairs of records are some seconds' work; above it records are sampled."""
 
-BLOCK = 4_000_000
+BLOCK = 250_000
 """Pairs in memory at a time."""
+
+BESIDE = 16
+"""Released records on either side of the nearest value that are looked at first."""
 
 
 @method("permutation-distance", title="Records that were hardly permuted", source="Domingo-Ferrer & Muralidhar (2016)")
@@ -86,7 +90,7 @@ class PermutationDistance(RiskMeasure):
         d = max(1, window_of(self.distance, n))
         attacked = drawn_rows(rng, n, self.sample or max(100, PAIRS // n))
         columns = [Permuted(before, after, attacked) for before, after in zip(x.T, y.T)]
-        distances = _distances(columns)
+        distances = _distances(columns, attacked)
         alike = np.logical_or.reduce([c.alike(d, self.variance) for c in columns])
         exposed = (distances < d) | alike
         value = float(exposed.mean())
@@ -213,17 +217,32 @@ def _nearest(ordered: Floats, values: Floats) -> Floats:
     return np.asarray(np.where(nearer, ordered[below], ordered[above]))
 
 
-def _distances(columns: list[Permuted]) -> Longs:
+def _distances(columns: list[Permuted], attacked: Longs) -> Longs:
     """Shape (m,); the permutation distance of each record attacked: over the released records the least of the largest
-    differences of ranks in any column."""
-    n, m = len(columns[0].y), len(columns[0].nearest.first)
-    least = np.empty(m, dtype=np.int64)
-    step = max(1, BLOCK // n)
-    for start in range(0, m, step):
-        part = slice(start, start + step)
-        largest = np.zeros((len(least[part]), n), dtype=np.int64)
-        for column in columns:
-            np.maximum(largest, column.own.first - column.nearest.last[part, None], out=largest)
-            np.maximum(largest, column.nearest.first[part, None] - column.own.last, out=largest)
-        least[part] = largest.min(axis=1)
-    return least
+    differences of ranks in any column.
+
+    Its own record, and those beside it in one column, tell within how many ranks the search in that column ends.
+    """
+    n, m = len(columns[0].y), len(attacked)
+    lead = columns[0]
+    order = np.argsort(lead.y, kind="stable")
+    first, last = lead.own.first[order], lead.own.last[order]
+    beside = np.clip(lead.nearest.first[:, None] + np.arange(-BESIDE, BESIDE), 0, n - 1)
+    least = _apart(columns, np.arange(m), np.column_stack([attacked, order[beside]])).min(axis=1)
+    start = np.searchsorted(last, lead.nearest.first - least + 1, "left")
+    stop = np.where(least > 0, np.searchsorted(first, lead.nearest.last + least - 1, "right"), start)
+    for part, near in ranges_together(start, stop, BLOCK):
+        least[part] = np.minimum(least[part], _apart(columns, part, order[near]).min(axis=1))
+    return np.asarray(least)
+
+
+def _apart(columns: list[Permuted], attacked: Longs, released: Longs) -> Longs:
+    """Shape (a, r); the largest difference of ranks in any column, of some attacked records by number to released ones.
+
+    `released`: of shape (r,), or (a, r) for others beside each.
+    """
+    largest = np.zeros((len(attacked), released.shape[-1]), dtype=np.int64)
+    for column in columns:
+        np.maximum(largest, column.own.first[released] - column.nearest.last[attacked, None], out=largest)
+        np.maximum(largest, column.nearest.first[attacked, None] - column.own.last[released], out=largest)
+    return largest

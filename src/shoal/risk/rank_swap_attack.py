@@ -10,6 +10,7 @@ from shoal.judges.intervals import cautious_interval
 from shoal.judges.prelude import Finding, Generator, Longs, TablePair, Variable
 from shoal.judges.table_pair import codes_like
 from shoal.kernels.draws import drawn_rows
+from shoal.kernels.search.ranges import ranges_together
 from shoal.kernels.swap.rank_swap import window_of
 from shoal.risk.base import RiskMeasure
 from shoal.vocabulary.errors import NoFigure, in_digits, quoted
@@ -18,7 +19,7 @@ from shoal.vocabulary.prelude import Columns, Count, Ge, Gt, Le, OfPlan, Setting
 PAIRS = 500_000_000
 """So many pairs are some seconds' work; above it records are sampled."""
 
-BLOCK = 4_000_000
+BLOCK = 250_000
 """Pairs in memory at a time."""
 
 
@@ -118,17 +119,25 @@ def _chances(rows: Longs, columns: Sequence[tuple[np.ndarray, np.ndarray]], p: f
 
     `columns`: original and released values of each.
     """
-    windows = [_window(x, y, p) for x, y in columns]
-    n = len(columns[0][0])
-    chances = np.empty(len(rows))
-    step = max(1, BLOCK // n)
-    for start in range(0, len(rows), step):
-        part = rows[start : start + step]
-        inside = np.ones((len(part), n), dtype=bool)
-        for (_, y), (low, high) in zip(columns, windows):
-            inside &= (y >= low[part, None]) & (y <= high[part, None])
-        chances[start : start + step] = inside[np.arange(len(part)), part] / np.maximum(inside.sum(axis=1), 1)
-    return chances
+    places, starts, widths, own = [], [], [], np.ones(len(rows), dtype=bool)
+    for x, y in columns:
+        low, high = _window(x[rows], y, p)
+        ordered = np.sort(y)
+        places.append(np.searchsorted(ordered, y, "left").astype(np.uint32))
+        starts.append(np.searchsorted(ordered, low, "left").astype(np.uint32))
+        widths.append(np.searchsorted(ordered, high, "right").astype(np.uint32) - starts[-1])
+        own &= places[-1][rows] - starts[-1] < widths[-1]  # what lies before the window wraps around
+    lead = int(np.argmin([width.sum() for width in widths]))
+    order = np.argsort(places[lead], kind="stable")
+    places = [place[order] for place in places]
+    start = starts[lead].astype(np.int64)
+    candidates = np.zeros(len(rows), dtype=np.int64)
+    for part, near in ranges_together(start, start + widths[lead], BLOCK):
+        inside = np.ones((len(part), near.stop - near.start), dtype=bool)
+        for place, first, width in zip(places, starts, widths):
+            inside &= place[near] - first[part, None] < width[part, None]
+        candidates[part] = inside.sum(axis=1)
+    return np.asarray(own / np.maximum(candidates, 1))
 
 
 def _window(x: np.ndarray, y: np.ndarray, p: float) -> tuple[np.ndarray, np.ndarray]:

@@ -275,7 +275,7 @@ def _coded(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]]:
     if dtype in (nw.String, nw.Categorical, nw.Enum) and (coded := _text(series, dtype)):
         return coded
     numbers: dict[Any, int] = {}
-    cells = [_python_time(cell) for cell in series.to_list()]
+    cells = [_python_cell(cell) for cell in series.to_list()]
     missing = _missing(series)
     codes = np.array(
         [-1 if is_missing else numbers.setdefault((type(v), v), len(numbers)) for v, is_missing in zip(cells, missing)],
@@ -286,8 +286,10 @@ def _coded(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]]:
     return codes, [value for _, value in numbers]
 
 
-def _python_time(cell: Any) -> Any:
-    """A time stamp or span of pandas as the type of Python's standard library; any other cell unchanged."""
+def _python_cell(cell: Any) -> Any:
+    """A cell of NumPy, or a time stamp or span of pandas, as the type of Python's; any other cell unchanged."""
+    if isinstance(cell, (np.str_, np.bool_, np.number)):
+        return cell.item()
     if isinstance(cell, datetime) and hasattr(cell, "to_pydatetime"):
         return None if cell != cell else cell.to_pydatetime()
     return cell.to_pytimedelta() if isinstance(cell, timedelta) and hasattr(cell, "to_pytimedelta") else cell

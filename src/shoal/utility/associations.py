@@ -1,15 +1,17 @@
 """Associations between columns of any level of measurement."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.judges.prelude import Finding, Floats, Generator, TablePair, Variable, comparable
+from shoal.judges.prelude import Finding, Floats, Generator, Longs, Records, TablePair, Variable, comparable
 from shoal.judges.table_pair import ROUNDING
 from shoal.table.equal_rows import mean_ranks
+from shoal.table.schema import Level
 from shoal.utility.base import OfColumns
 from shoal.utility.correlation_change import correlations
 from shoal.vocabulary.prelude import NoFigure, in_digits, method, of_original
@@ -38,9 +40,11 @@ class Associations(OfColumns):
         names = comparable(original, released, wanted)
         changes: dict[str, list[tuple[float, str, str]]] = {}
         undefined = 0
+        before_all, after_all = (_Associated(table, tuple(names)) for table in (original, released))
         for a, b in combinations(names, 2):
-            for kind, measure in _measures(original[a], original[b]).items():
-                before, after = measure(original[a], original[b]), measure(released[a], released[b])
+            for kind in _kinds(original[a], original[b]):
+                group_first = (b, a) if kind == "eta" and original[b].level == "nominal" else (a, b)
+                before, after = (table.association(kind, *group_first) for table in (before_all, after_all))
                 if before is None:
                     undefined += 1
                 else:
@@ -75,65 +79,114 @@ class Associations(OfColumns):
         )
 
 
-Measure = Callable[[Variable, Variable], float | None]
-
-
-def _measures(a: Variable, b: Variable) -> dict[str, Measure]:
+def _kinds(a: Variable, b: Variable) -> tuple[str, ...]:
     levels = {a.level, b.level}
     if levels == {"continuous"}:
-        return {"Pearson": pearson, "Spearman": spearman}
+        return "Pearson", "Spearman"
     if levels == {"nominal"}:
-        return {"Cramer's V": cramers_v}
-    if "nominal" in levels:
-        return {"eta": eta if a.level == "nominal" else lambda x, y: eta(y, x)}
-    return {"Spearman": spearman}
+        return ("Cramer's V",)
+    return ("eta",) if "nominal" in levels else ("Spearman",)
 
 
-def _known(a: Variable, b: Variable) -> tuple[NDArray[Any], NDArray[Any]]:
-    both = ~a.missing & ~b.missing
-    return a.values[both], b.values[both]
+@dataclass(frozen=True, eq=False)
+class CompleteCells:
+    """A column's cells, none missing, with what its associations need of it alone."""
+
+    values: NDArray[Any]
+    level: Level
+
+    @cached_property
+    def constant(self) -> bool:
+        return len(self.values) < 2 or bool(np.ptp(self.values) == 0)
+
+    @cached_property
+    def ranks(self) -> Floats:
+        return mean_ranks(self.values)
+
+    @cached_property
+    def numbered(self) -> tuple[Longs, Longs]:
+        """Shape (n,), the number of each cell's value among the different ones; shape (m,), how often each occurs."""
+        ids = np.unique(self.values, return_inverse=True)[1]
+        return ids, np.bincount(ids)
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Ranks if ordinal, else the values about their median; within 1 of 0."""
+        numbers: Floats = self.ranks if self.level == "ordinal" else self.values - np.median(self.values)
+        return np.asarray(numbers / np.abs(numbers).max())
 
 
-def pearson(a: Variable, b: Variable) -> float | None:
-    """Pearson's r; None where a column does not vary."""
-    return _correlation(*_known(a, b))
+@dataclass(frozen=True, eq=False)
+class _Associated:
+    """The associations of a table's columns."""
+
+    table: Records
+    names: tuple[str, ...]
+
+    def association(self, kind: str, a: str, b: str) -> float | None:
+        """None where a column does not vary."""
+        x, y = self._known(a, b)
+        if kind == "eta":
+            return eta(x, y)
+        if kind == "Cramer's V":
+            return cramers_v(x, y)
+        if x.constant or y.constant:
+            return None
+        if (a, b) not in self._correlated[kind]:
+            return _correlations(kind, {a: x, b: y})[a, b]
+        return self._correlated[kind][a, b]
+
+    def _known(self, a: str, b: str) -> tuple[CompleteCells, CompleteCells]:
+        x, y = self.table[a], self.table[b]
+        if x.complete and y.complete:
+            return self._cells[a], self._cells[b]
+        both = ~x.missing & ~y.missing
+        return CompleteCells(x.values[both], x.level), CompleteCells(y.values[both], y.level)
+
+    @cached_property
+    def _cells(self) -> dict[str, CompleteCells]:
+        """The complete columns."""
+        columns = (self.table[name] for name in self.names)
+        return {v.name: CompleteCells(v.values, v.level) for v in columns if v.complete}
+
+    @cached_property
+    def _correlated(self) -> dict[str, dict[tuple[str, str], float]]:
+        """The correlations of complete columns, by kind and by both names."""
+        of_kind = {"Pearson": ("continuous",), "Spearman": ("continuous", "ordinal")}
+        return {
+            kind: _correlations(kind, {name: x for name, x in self._cells.items() if x.level in levels})
+            for kind, levels in of_kind.items()
+        }
 
 
-def spearman(a: Variable, b: Variable) -> float | None:
-    """Pearson's r of the ranks, ties sharing theirs."""
-    x, y = _known(a, b)
-    return _correlation(mean_ranks(x), mean_ranks(y))
+def _correlations(kind: str, columns: dict[str, CompleteCells]) -> dict[tuple[str, str], float]:
+    """Pearson's r of values, or of ranks (Spearman's), of all pairs of columns of one length."""
+    if not columns:
+        return {}
+    values = [x.values if kind == "Pearson" else x.ranks for x in columns.values()]
+    matrix = correlations(np.column_stack(values).astype(np.float64))
+    return {(a, b): float(matrix[i, j]) for i, a in enumerate(columns) for j, b in enumerate(columns)}
 
 
-def _correlation(x: NDArray[Any], y: NDArray[Any]) -> float | None:
-    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return None
-    return float(correlations(np.column_stack([x, y]).astype(np.float64))[0, 1])
-
-
-def cramers_v(a: Variable, b: Variable) -> float | None:
+def cramers_v(a: CompleteCells, b: CompleteCells) -> float | None:
     """Cramer's V: chi-squared over n times the smaller number of categories less one, its root."""
-    x, y = _known(a, b)
-    rows, columns = (np.unique(v, return_inverse=True)[1] for v in (x, y))
-    if not len(x) or min(rows.max(), columns.max()) == 0:
+    if not len(a.values):
         return None
-    shape = (int(rows.max()) + 1, int(columns.max()) + 1)
-    cells, counts = np.unique(rows * shape[1] + columns, return_counts=True)
-    row, column = np.bincount(rows), np.bincount(columns)
+    (rows, row), (columns, column) = a.numbered, b.numbered
+    smaller = min(len(row), len(column))
+    if smaller == 1:
+        return None
+    cells, counts = np.unique(rows * len(column) + columns, return_counts=True)
     # Chi-squared / n is the sum over occupied cells of count^2 / (row x column), less 1: empty cells cost no memory.
-    phi = float((counts / row[cells // shape[1]] * counts / column[cells % shape[1]]).sum()) - 1
-    return float(np.sqrt(max(phi, 0.0) / (min(shape) - 1)))
+    phi = float((counts / row[cells // len(column)] * counts / column[cells % len(column)]).sum()) - 1
+    return float(np.sqrt(max(phi, 0.0) / (smaller - 1)))
 
 
-def eta(group: Variable, value: Variable) -> float | None:
+def eta(group: CompleteCells, value: CompleteCells) -> float | None:
     """Correlation ratio: root of the share of the variance that lies between groups."""
-    x, y = _known(group, value)
-    if len(x) < 2 or np.ptp(y) == 0 or np.ptp(x) == 0:
+    if group.constant or value.constant:
         return None
-    numbers: Floats = mean_ranks(y) if value.level == "ordinal" else y - np.median(y)
-    _, ids = np.unique(x, return_inverse=True)
-    sizes = np.bincount(ids)
-    numbers = numbers / np.abs(numbers).max()
+    (ids, sizes), numbers = group.numbered, value.numbers
     means = np.bincount(ids, weights=numbers) / sizes
     centre = numbers.mean()
     between = float((sizes * (means - centre) ** 2).sum())

@@ -111,3 +111,31 @@ def test_short_groups_are_filled(least: int, c: int, spare: int, seed: int) -> N
         assert (filled == labels).all()
     # nobody leaves a group that was short
     assert all(filled[i] == g for i, g in enumerate(labels) if before[g] <= least)
+
+
+@given(tables(st.integers(1, 12)), st.sampled_from(PARAMETERS), st.booleans())
+def test_a_step_without_far_centres_equals_its_twin(table, how, simd) -> None:
+    """Of each record the centres of a weight below the share are as if they were not there."""
+    x, centres = table
+    (rule, parameter), share = how, 0.0137
+    mass, sums, objective = np.zeros(len(centres)), np.zeros(centres.shape), 0.0
+    for record in x:
+        d2 = ((record - centres) ** 2).sum(axis=1)
+        if rule == "entropy":
+            weight = np.exp(np.maximum(-parameter * (d2 - d2.min()), -700.0))
+        elif d2.min() > 0:
+            weight = (d2.min() / d2) ** (parameter / (parameter - 1.0))
+        else:
+            weight = (d2 == 0) * 1.0
+        near = np.flatnonzero(weight >= share)
+        u = naive.memberships(record[None], centres[near], *how)[0]
+        w = u**parameter if rule == "power" else u
+        mass[near] += w
+        sums[near] += w[:, None] * record
+        objective += float((w * d2[near]).sum())
+        objective += 0.0 if rule == "power" else float((u * np.log(u)).sum()) / parameter
+    got, value = fuzzy_step(x, centres, *how, least=share, simd=simd)
+    assert value == pytest.approx(objective, rel=1e-11, abs=1e-11)
+    heavy = mass > 1e-9
+    assert got[heavy] == pytest.approx(sums[heavy] / mass[heavy, None], abs=1e-9)
+    assert (got[mass == 0] == centres[mass == 0]).all()

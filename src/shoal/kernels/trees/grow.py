@@ -48,12 +48,7 @@ class Features:
     def take(self, rows: Longs) -> "Features":
         """Some of the cases in ascending order, possibly repeated; what is sorted stays so."""
         times = np.bincount(rows, minlength=self.x.shape[1])
-        begins = np.cumsum(times) - times
-        orders = np.zeros((len(self.x), len(rows)), dtype=np.int32)
-        for j in np.flatnonzero(self.levels == 0):
-            repeated = times[self.orders[j]]
-            shift = begins[self.orders[j]] - (np.cumsum(repeated) - repeated)
-            orders[j] = np.repeat(shift, repeated) + np.arange(len(rows))
+        orders = _native.orders_of_drawn(self.orders, self.levels, ints(times))
         return Features(x=np.take(self.x, rows, axis=1), levels=self.levels, orders=orders)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
@@ -128,10 +129,22 @@ class SuppressionSearch:
         if not len(codes):
             return 0
         table, _, sizes = distinct_rows(codes[:, self._places(subset)], counts)
-        matching = sizes
-        if self.missing != "equal":
-            matching = wildcard_counts(table, sizes, missing_counts=self.missing == "wildcard")
+        matching = sizes if self.missing == "equal" else self._matching(table, sizes)
         return int(sizes[matching < subset["k"]].sum())
+
+    def _matching(self, table: Ints, sizes: Longs) -> Longs:
+        """The records that match each row; counted anew only where the table is not the one asked for last."""
+        for counted, of_sizes, matching in self._counted:
+            if np.array_equal(counted, table) and np.array_equal(of_sizes, sizes):
+                return matching
+        matching = wildcard_counts(table, sizes, missing_counts=self.missing == "wildcard")
+        self._counted[:] = [(table, sizes, matching)]
+        return matching
+
+    @cached_property
+    def _counted(self) -> list[tuple[Ints, Longs, Longs]]:
+        """The table that was counted last, its sizes, and the records that match each row."""
+        return []
 
     def _places(self, subset: Subset) -> list[int]:
         """Positions, in a table of codes, of a subset's columns and of those that are compared without losing cells."""

@@ -91,8 +91,9 @@ class _Leaves:
     def of(cls, tree: Tree, rows: Longs) -> "_Leaves":
         """`rows`, shape (n,): the original records that the tree was grown on."""
         sizes = np.bincount(tree.leaf_of)
+        leaf_of = tree.leaf_of.astype(np.uint16) if len(sizes) <= 1 << 16 else tree.leaf_of  # sorted digit by digit
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        return cls(tree=tree, members=rows[np.argsort(tree.leaf_of, kind="stable")], starts=starts, sizes=sizes)
+        return cls(tree=tree, members=rows[np.argsort(leaf_of, kind="stable")], starts=starts, sizes=sizes)
 
     def draw(self, x: Floats, rng: Generator) -> Longs:
         """For each new record (d, m) one of the records of its leaf, drawn at random."""
