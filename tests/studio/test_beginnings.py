@@ -6,11 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from by_night import by_night
 from shoal.plan import Plan
 from shoal.run.carry_out import carry_out
-from shoal.studio.beginnings import K, beginnings, forecast, only
+from shoal.studio import beginnings as module
+from shoal.studio.beginnings import K, Trial, forecast, only
 from shoal.studio.forms import catalogue
 from shoal.table.files.table import Table
+from shoal.utility.information_kept import InformationKept
 from shoal.vocabulary.errors import ShoalError
 
 rng = np.random.default_rng(3)
@@ -46,9 +49,8 @@ def offered() -> dict:
 
 @pytest.fixture(scope="module")
 def begun() -> dict:
-    return beginnings(
-        TABLE, plan(requirements=[{"privacy": "k-anonymity", "k": 4}, {"privacy": "l-diversity", "l": 3}])
-    )
+    requirements = [{"privacy": "k-anonymity", "k": 4}, {"privacy": "l-diversity", "l": 3}]
+    return Trial.of(TABLE, plan(requirements=requirements)).beginnings()
 
 
 def test_every_method_of_a_step_has_settings_or_a_reason(begun, offered) -> None:
@@ -86,21 +88,23 @@ def test_settings_follow_from_the_plan_and_the_columns(begun) -> None:
 
 def test_a_reason_is_that_of_the_usual_columns() -> None:
     nobody = {name: {**column, "role": "quasi-identifier"} for name, column in COLUMNS.items()}
-    begun = beginnings(TABLE, Plan.of({"columns": nobody}, Path()))
+    begun = Trial.of(TABLE, Plan.of({"columns": nobody}, Path())).beginnings(["partition/burel"])
     assert begun["partition/burel"] == {"reason": "burel needs a confidential column; give one the role confidential."}
 
 
 def test_categories_alone_are_recoded_where_they_are_rare() -> None:
     categories = {name: COLUMNS[name] for name in ("area", "sex")}
     frame = FRAME.select(list(categories))
-    begun = beginnings(Table(frame=frame, described="made"), Plan.of({"columns": categories}, Path()))
+    trial = Trial.of(Table(frame=frame, described="made"), Plan.of({"columns": categories}, Path()))
+    begun = trial.beginnings(["mask/recode"])
     assert begun["mask/recode"]["spec"] == {"mask": "recode", "rare": 2 * K, "other": "other"}
 
 
 def test_households_and_strata_do_not_make_the_sample_too_thin() -> None:
     frame = FRAME.with_columns(home=pl.int_range(300) // 3, ward=pl.Series(["x", "y", "z"] * 100).sort())
     columns = {**COLUMNS, "home": "household", "ward": "stratum"}
-    begun = beginnings(Table(frame=frame, described="made"), Plan.of({"columns": columns}, Path()))
+    trial = Trial.of(Table(frame=frame, described="made"), Plan.of({"columns": columns}, Path()))
+    begun = trial.beginnings(["partition/mdav", "partition/l-diverse"])
     assert begun["partition/mdav"]["spec"]["k"] == K
     assert "household" in begun["partition/l-diverse"]["reason"]
 
@@ -138,3 +142,42 @@ def test_the_best_of_a_goal_come_first(offered) -> None:
     assert goals["Hide people in groups"][0] == "mdav"
     assert set(goals["Take out rare combinations"][:3]) == {"recode", "suppress", "suppress-records"}
     assert goals["Add noise to numbers"][0] == "noise"
+
+
+SEARCHING = ["mask/suppress", "partition/fuzzy-c-means", "partition/latent-class", "partition/local-synthesis"]
+
+
+def test_a_short_search_and_a_table_encoded_once_change_no_beginning(begun, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slow way: each method on the table as it was read, with the whole of its usual search."""
+    monkeypatch.setattr(module, "SEARCH", {})
+    monkeypatch.setattr(Trial, "_try", lambda trial, spec: carry_out(trial.table, only(trial.plan, [spec]), 1, None))
+    requirements = [{"privacy": "k-anonymity", "k": 4}, {"privacy": "l-diversity", "l": 3}]
+    asked = SEARCHING[: by_night(2, 4)] + list(begun)[:: by_night(9, 1)]
+    slowly = Trial.of(TABLE, plan(requirements=requirements)).beginnings(asked)
+    assert slowly == {name: begun[name] for name in slowly}
+    assert len(slowly) >= len(set(asked))
+
+
+def test_a_few_methods_begin_as_all_do(begun) -> None:
+    trial = Trial.of(TABLE, plan(requirements=[{"privacy": "k-anonymity", "k": 4}, {"privacy": "l-diversity", "l": 3}]))
+    for asked in (["mask/noise", "mask/laplace"], ["partition/mdav", "mask/noise", "mask/none of ours"]):
+        assert trial.beginnings(asked) == {name: begun[name] for name in asked if name in begun}
+
+
+@pytest.mark.parametrize("spec", [{"mask": "suppress", "k": 3, "search": "greedy"}, {"partition": "mdav", "k": 3}])
+def test_a_forecast_has_the_figures_of_a_release(spec) -> None:
+    """What the release gives away by itself is left out of a forecast, and changes neither figure."""
+    seen = forecast(TABLE, plan(), spec)
+    some = TABLE.frame.sample(module.FORECAST, seed=module.SEED)
+    done = carry_out(Table(frame=some), only(plan(), [spec]), module.SEED, None)
+    assert seen["kept"] == InformationKept().finding_on(done.pair, np.random.default_rng(1)).value
+    alone = [int((of.classes(of.quasi_identifiers).of_record == 1).sum()) for of in (done.before, done.released)]
+    assert (seen["alone"], seen["short"]) == (alone, False)
+
+
+def test_a_short_search_is_told_and_comes_near_a_long_one() -> None:
+    spec = {"partition": "refined", "start": {"method": "mdav", "k": 3}}
+    quick, slow, none = (forecast(TABLE, plan(), {**spec, **more}) for more in ({}, {"moves": 400_000}, {"moves": 0}))
+    assert (quick["short"], slow["short"]) == (True, False)
+    assert abs(quick["kept"] - slow["kept"]) < 0.05
+    assert quick["kept"] > none["kept"]

@@ -1,14 +1,26 @@
 """Several linked tables in the studio: what links them, how that is changed, and what a plan for them may be."""
 
+from collections import Counter
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from shoal.studio.holders import Keeper
 from shoal.studio.ledgers import _of_address
-from shoal.studio.linked import counted, exposed, facts_and_draft, for_open_tables, relinked
+from shoal.studio.linked import (
+    LinkedTables,
+    exposed,
+    facts_and_draft,
+    for_open_tables,
+    persons_previewed,
+    relinked,
+    run,
+)
 from shoal.studio.plans import put, reading
+from shoal.studio.preview import preview
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import FileError, InputError
 
@@ -31,7 +43,7 @@ def test_the_guessed_links_are_those_of_the_plan() -> None:
     assert facts["guessed"] == {
         name: {"key": key.key, "parent": key.parent, "link": key.link} for name, key in read.linked.keys.items()
     }
-    assert counted(TABLES, read.linked) == {
+    assert LinkedTables(TABLES).counted(read.linked) == {
         "tables": {
             "people": {"rows": 6, "persons": 6},
             "visits": {"rows": 9, "persons": VISITS["person"].n_unique()},
@@ -54,7 +66,9 @@ def test_another_link_makes_columns_of_keys_and_keys_of_columns() -> None:
     assert set(after.tree["tables"]["visits"]["columns"]) == {"visit", "ward"}  # no key any more
     assert after.mistakes == ()
     assert after.linked is not None
-    assert "4 rows have a 'visit' that is no 'person' of 'people'" in counted(TABLES, after.linked)["refused"]
+    assert (
+        "4 rows have a 'visit' that is no 'person' of 'people'" in LinkedTables(TABLES).counted(after.linked)["refused"]
+    )
     assert text.startswith("# Guessed")  # comments stay
 
 
@@ -121,3 +135,99 @@ def test_persons_are_counted_by_all_of_their_rows() -> None:
     profiles = list(zip(PEOPLE["sex"], map(tuple, wards)))
     alone = sum(profiles.count(profile) == 1 for profile in profiles)
     assert exposed(two, plan) == {"persons": 6, "unique": alone / 6, "guessed": len(set(profiles)) / 6}
+
+
+PLAN = """
+tables:
+  people: {key: person, columns: {sex: quasi-identifier}, accept: [sex]}
+  visits: {key: visit, parent: people, columns: {ward: quasi-identifier}, steps: [%s]}
+  tests: {parent: visits, columns: {value: confidential}, accept: [value]}
+"""
+RECODE = "{mask: recode, columns: [ward], groups: {ab: [a, b]}}"
+
+
+def keeper_of(text: str) -> Keeper:
+    """What holds the tables, with the release of run 1."""
+    keeper = Keeper()
+    keeper._hold_linked(dict(TABLES), "three", FILES, lambda stage, fraction: None)
+    plan = reading(text, Path()).linked
+    assert plan is not None
+    done: Future[Any] = Future()
+    done.set_result(run(TABLES, plan, 1, lambda stage, fraction: None, ()))
+    keeper._releases[1] = done
+    return keeper
+
+
+def test_the_risk_of_rows_and_of_their_persons_in_one_of_several_tables_by_hand() -> None:
+    """Each row of a table beside the other rows of it, and each person as the riskiest of their rows there."""
+    text = PLAN % RECODE
+    keeper = keeper_of(text)
+    answer = keeper.risks(1, text, "", of="visits")
+    assert answer["keys"] == ["ward"]
+    persons = VISITS["person"].to_list()
+    for side, wards in zip(answer["sides"], (VISITS["ward"].to_list(), ["ab", "ab", "c"] * 3), strict=True):
+        assert side["records"] == 9
+        size = Counter(wards)
+        assert dict(map(tuple, side["sizes"])) == Counter(size[ward] for ward in wards)
+        among = {ward: len({p for p, own in zip(persons, wards) if own == ward}) for ward in size}
+        least = {person: min(among[own] for p, own in zip(persons, wards) if p == person) for person in persons}
+        assert dict(map(tuple, side["persons"])) == Counter(least.values())
+    assert [(risky["column"], risky["without"]) for risky in answer["sides"][1]["riskiest"][:1]] == [("ward", 9)]
+    sets = keeper.attribute_sets(None, text, "", [], of="visits")["sets"]
+    assert [(one["columns"], one["figures"][0]["distinction"]) for one in sets] == [(["ward"], pytest.approx(3 / 9))]
+    assert keeper.identifiers(of="people") is keeper.identifiers(of="people")
+    assert keeper.risks(None, text, "", of="tests") == {"keys": [], "sides": []}
+    with pytest.raises(InputError, match="'tests' is not in the plan"):
+        keeper.risks(None, text.replace("  tests: {", "  people2: {"), "", of="tests")
+
+
+def test_a_step_of_one_of_several_tables_is_seen_before_it_runs() -> None:
+    plan = reading(PLAN % RECODE, Path()).linked
+    assert plan is not None
+    seen = preview(*LinkedTables(TABLES).of_persons(plan, "visits"), 0)
+    [ward] = seen["columns"]
+    assert (ward["name"], ward["changed"], ward["values"]) == (
+        "ward",
+        6,
+        [["ab", 0, 6], ["a", 3, 0], ["b", 3, 0], ["c", 3, 3]],
+    )
+
+
+def test_several_tables_are_looked_at_before_they_are_opened(tmp_path: Path) -> None:
+    for name, table in TABLES.items():
+        table.frame.write_csv(tmp_path / f"{name}.csv")
+    keeper = Keeper()
+    paths = [str(tmp_path / file) for file in FILES.values()]
+    seen = keeper.look({}, paths, None)
+    assert keeper.look({}, str(tmp_path), None) == {**seen, "source": tmp_path.name}
+    assert {name: (of["file"], of["rows"]) for name, of in seen["tables"].items()} == {
+        name: (FILES[name], len(table.frame)) for name, table in TABLES.items()
+    }
+    assert seen["tables"]["people"]["first"][0] == ["p0", "f"]
+    assert (seen["guessed"], seen["apart"]) == (opened()[0]["guessed"], "")
+    apart = keeper.look({}, [paths[0], paths[2]], None)
+    assert apart["guessed"] == {}
+    assert apart["apart"].startswith("No links were seen")
+    with pytest.raises(InputError, match="No table is open"):
+        keeper.rows(None, 0, None, descending=False)
+    assert keeper.look({}, paths[:1], None) == keeper.look({}, paths[0], None)
+    with pytest.raises(FileError, match="same columns"):
+        keeper.look_aside()
+
+
+def test_what_a_step_does_to_persons_is_tried_on_some_of_them() -> None:
+    text = PLAN % "" + "steps: [{mask: profiles, k: 2}]\n"
+    plan = reading(text, Path()).linked
+    assert plan is not None
+    tables = LinkedTables(TABLES)
+    seen = persons_previewed(tables, plan, 0)
+    assert (seen["persons"], seen["of"], seen["unique"]) == (6, 6, [exposed(TABLES, plan)["unique"], 0.0])
+    assert 0 < seen["kept"] < 1
+    some = tables.of_some_persons(plan, 2)
+    drawn = set(some["people"].frame["person"])
+    assert len(drawn) == 2
+    for name, frame in (("visits", VISITS), ("tests", TESTS.join(VISITS, on="visit"))):
+        whose = some[name].frame.join(VISITS, on="visit", how="left", suffix=" of visit")["person"].to_list()
+        assert sorted(whose) == sorted(person for person in frame["person"] if person in drawn)
+    with pytest.raises(InputError, match="no such step"):
+        persons_previewed(tables, plan, 1)

@@ -49,6 +49,8 @@ def test_several_files_become_a_release_of_linked_tables(
         page.wait_for_selector(".column:has-text('person') .key-column")
         assert barriers(page) == []
         go(page, "Steps")
+        page.click("text=What it would change")
+        page.wait_for_selector("text=Information kept, over the columns of all tables: 77.8 %")
         page.click("text=Add a measure >> nth=0")
         assert "Individual risk" not in page.locator(".adding[open]").inner_text()  # it is of single records
         run(page, 1)
@@ -58,6 +60,13 @@ def test_several_files_become_a_release_of_linked_tables(
         page.click("text=Look at the released rows")
         page.wait_for_selector("table.rows tbody td")
         assert barriers(page) == []
+        go(page, "Risk")
+        page.wait_for_selector("text=unique by all of their rows")
+        page.click(".tables-choice >> text=visits")
+        page.wait_for_selector(".chips >> text=Persons or households")
+        assert page.locator("section.riskiest").count() == 2  # of the original and of what was released
+        page.click(".tables-choice >> text=tests")
+        page.wait_for_selector(".sets tbody th:text-is('result')")
         go(page, "Export")
         page.fill("text=Folder to write >> xpath=following-sibling::input", str(tmp_path / "out"))
         page.click("text=Write the release")
@@ -77,10 +86,10 @@ def test_what_is_not_for_several_tables_says_why(browser: Any, fresh: Running, f
             settled(page)
             assert page.locator(".mistakes").count() == 0, screen
             assert page.evaluate("document.documentElement.scrollWidth") == 390, screen
-            if screen in ("Columns", "Steps"):
+            if screen in ("Columns", "Steps", "Risk"):
                 assert barriers(page) == [], screen
-        go(page, "Risk")
-        assert "a person is all of their rows" in page.inner_text("main")
+        go(page, "Utility")
+        assert "Analyses are followed on one table" in page.inner_text("main")
 
 
 def test_a_linked_plan_is_refused_with_the_verdict(fresh: Running, files: list[Path]) -> None:
@@ -128,3 +137,32 @@ def test_plans_for_several_tables_are_weighed_and_reviewed_in_the_page(
         page.wait_for_selector("h2:text-is('The tables') + ul >> text=12 rows of 12 persons")
         assert barriers(page) == []
         page.click("text=Leave the review")
+
+
+def test_several_files_are_looked_at_before_they_are_opened(browser: Any, fresh: Running, files: list[Path]) -> None:
+    with visit(browser, fresh, another(fresh)) as page:
+        page.check("text=Look at it before it is opened")
+        page.set_input_files(".drop input", files[:2])
+        page.wait_for_selector("h1:text-is('2 linked tables')")
+        visits = page.locator("section:has(> h2:has-text('visits'))")
+        assert "18 rows and 3 columns" in visits.inner_text()
+        assert "hangs on people by person" in visits.inner_text()
+        assert "Its rows are persons" in page.locator("section:has(> h2:has-text('people'))").inner_text()
+        assert visits.locator("tbody tr:has-text('row 2') td").all_inner_texts() == ["1", "p1", "b"]
+        assert barriers(page) == []
+        page.click("summary:has-text('How the files are read')")
+        page.fill("#look-delimiter", ";")
+        page.press("#look-delimiter", "Tab")
+        visits.locator("text=18 rows and 1 column").wait_for()
+        assert page.locator(".note").count() == 1  # no links are seen
+        page.fill("#look-delimiter", "")
+        page.press("#look-delimiter", "Tab")
+        visits.locator("text=18 rows and 3 columns").wait_for()
+        page.click("text=Other files")
+        page.check("text=Look at it before it is opened")
+        page.fill("text=Or its path on this machine >> xpath=following-sibling::div//textarea", str(files[0].parent))
+        page.click("button.strong:text-is('Open')")
+        page.locator("section:has(> h2:has-text('tests'))").locator("text=36 rows and 2 columns").wait_for()
+        assert fresh.ask("state")[1]["source"] is None
+        page.click("text=Open these tables")
+        box(page, "tests").locator("text=36 rows of 12 persons").wait_for()

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -95,3 +96,18 @@ def test_an_order_never_merges_a_code_of_no_answer_with_its_neighbour() -> None:
 def test_a_column_that_is_gone_is_said(ask) -> None:
     with pytest.raises(InputError, match="no such column"):
         ask(pl.DataFrame({"x": [1]}))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_rows_are_in_the_order_of_their_cells_missing_ones_last(descending: bool) -> None:
+    """Against the sort of Python."""
+    rng = np.random.default_rng(2)
+    texts = [None if cell == "z" else cell for cell in rng.choice(list("äbB aZéz1"), 200).tolist()]
+    frame = pl.DataFrame({"row": texts, "cell": rng.integers(0, 9, 200)})
+    for name in frame.columns:
+        cells = frame[name].to_list()
+        order = profile.Order().of(None, frame, name, descending=descending)
+        assert order is not None
+        assert sorted(order.tolist()) == list(range(200))
+        present = sorted((cell for cell in cells if cell is not None), reverse=descending)
+        assert [cells[row] for row in order] == present + [None] * cells.count(None)

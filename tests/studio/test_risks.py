@@ -11,7 +11,7 @@ import pytest
 from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.studio.analyses import followed
-from shoal.studio.risks import MOST_CELLS, risks, sets_of
+from shoal.studio.risks import MOST_CELLS, MOST_RISKY, risks, sets_of
 from shoal.studio.sides import sides_of
 from shoal.studio.variables import ComparedColumn, encoded
 from shoal.table.files.table import Table
@@ -175,3 +175,32 @@ def test_records_made_anew_have_no_risk_of_their_own() -> None:
     made = protect_whole(Table(frame=FRAME.drop("house")), plan, seed=1)
     with pytest.raises(InputError, match="made its records anew"):
         sides_of(Table(frame=FRAME), plan, plan.folder, made)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_riskiest_among_ties_and_missing_cells_by_hand(seed: int) -> None:
+    """The slow way: every record compared with every other, a missing cell equal to a missing cell alone."""
+    rng = np.random.default_rng(seed)
+    n = (1, 25, 60, 60)[seed]
+    cells = {"sex": ["f", "m", None], "age": [30.0, 31.5, None], "town": ["A", "", "B", None], "code": [1, 2, 0, None]}
+    frame = pl.DataFrame({name: [values[i] for i in rng.integers(0, len(values), n)] for name, values in cells.items()})
+    frame = pl.concat([frame, frame.sample(n // 2, seed=seed)])
+    columns = {name: {"role": "quasi-identifier", "missing": "keep"} for name in cells}
+    plan = Plan.of({"columns": columns}, None)
+    [side] = risks(sides_of(Table(frame=frame), plan, plan.folder, None), {})["sides"]
+    assert side["riskiest"] == slowly(frame, MOST_RISKY)
+    assert dict(map(tuple, side["sizes"])) == Counter(list(frame.iter_rows()).count(row) for row in frame.iter_rows())
+
+
+def slowly(frame: pl.DataFrame, most: int) -> list[dict[str, Any]]:
+    rows = list(frame.iter_rows())
+    order = sorted(range(len(rows)), key=lambda i: (rows.count(rows[i]), i))[:most]
+    out = []
+    for i in order if rows.count(rows[0]) < len(rows) else ():
+        left = [[row[:j] + row[j + 1 :] for row in rows] for j in range(len(rows[0]))]
+        without = [column.count(rows[i][:j] + rows[i][j + 1 :]) for j, column in enumerate(left)]
+        j = without.index(max(without))
+        value = None if rows[i][j] is None else str(rows[i][j])
+        cell = {"column": frame.columns[j], "value": value, "label": "", "without": without[j]}
+        out.append({"row": i + 1, "size": rows.count(rows[i]), **cell})
+    return out

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from by_night import crossed
-from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, filled_by, law_holds
+from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, _surviving, filled_by, law_holds
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 
@@ -179,3 +179,29 @@ def test_work_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = pl.DataFrame(PLANTED["a sum"][0](np.random.default_rng(1)))
     monkeypatch.setattr("shoal.table.arithmetic.MOST_TRIPLES", 2)
     assert [law.on for law in Arithmetic(records_of(frame), ["b"]).laws] == ["b", "a"]
+
+
+@pytest.mark.parametrize("right", [0.7, 0.79, 0.83, 0.9])
+def test_what_few_records_rule_out_all_of_them_rule_out(right: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums that are right in about as many of the records as must be, some of them unknown: as with no short cut."""
+    rng = np.random.default_rng(int(100 * right))
+    columns = {f"x{j}": rng.integers(1, 50, N).astype(float) for j in range(3)}
+    for pair in ((0, 1), (0, 2), (1, 2)):
+        total = columns[f"x{pair[0]}"] + columns[f"x{pair[1]}"]
+        columns[f"sum {pair}"] = np.where(rng.random(N) < right, total, rng.integers(1, 90, N))
+        columns[f"sum {pair}"][rng.random(N) < 0.2] = np.nan
+    arithmetic = Arithmetic(records_of(pl.DataFrame(columns).fill_nan(None)))
+    quick = {on: tried(arithmetic, on) for on in columns}
+    monkeypatch.setattr("shoal.table.arithmetic.FEW", 0)
+    assert {on: tried(arithmetic, on) for on in columns} == quick
+    assert any(quick.values()) or right < 0.8
+
+
+def tried(arithmetic: Arithmetic, on: str) -> list[tuple[str, str]]:
+    """The pairs by which a column may be a sum, as far as the sampled records tell."""
+    others = [name for name in arithmetic.cells if name != on]
+    pairs = [(a, b) for a in others for b in others if a < b]
+    rows, c = arithmetic._sample(on), arithmetic.cells[on]
+    first, second = (np.column_stack([arithmetic.cells[p[i]].values[rows] for p in pairs]) for i in (0, 1))
+    left = _surviving("+", first, second, c.values[rows], c.half, c.values[rows] != c.most)
+    return [pairs[i] for i in left]

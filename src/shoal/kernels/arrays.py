@@ -1,4 +1,4 @@
-"""Types of arguments of kernels, and conversion into arrays."""
+"""Types of arguments of kernels, conversion into arrays, and what is least in one."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -45,6 +45,19 @@ def ints(values: ArrayLike) -> Ints:
 def longs(values: ArrayLike) -> Longs:
     """C-contiguous int64; a copy only where one is needed."""
     return np.ascontiguousarray(values, dtype=np.int64)
+
+
+def least(values: Column, most: int) -> Longs:
+    """Shape (m,) with m <= most; positions of the least values, equal ones as they stand, without a sort of them all.
+
+    `values`, shape (n,): none is NaN.
+    """
+    if most >= len(values):
+        return np.argsort(values, kind="stable")
+    bound = np.partition(values, most)[most]
+    below, equal = np.flatnonzero(values < bound), np.flatnonzero(values == bound)
+    chosen = np.sort(np.concatenate([below, equal[: most - len(below)]]))
+    return np.asarray(chosen[np.argsort(values[chosen], kind="stable")])
 
 
 def seed_of(rng: np.random.Generator) -> int:

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from shoal.constraints.verdicts import published
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import RECORD_VERSION, Finding, Verdict, rounded
+from shoal.kernels.arrays import least
 from shoal.plan.lines import dump_yaml
 from shoal.release.unchanged import sets_unchanged
 from shoal.release.value import LEAST_SEED, Account, ColumnAccount, Release, SingledOut, WholeRelease
@@ -354,7 +355,7 @@ def _riskiest_of(release: WholeRelease) -> list[Riskiest]:
 
 def _riskiest(finding: Finding, release: WholeRelease) -> Riskiest:
     risk = np.asarray(finding.record_risk)
-    order = np.argsort(-np.nan_to_num(risk, nan=-1.0), kind="stable")[:RISKIEST]
+    order = least(-np.nan_to_num(risk, nan=-1.0), RISKIEST)
     order = order[risk[order] > 0]
     return {"title": finding.title, "rows": (release.rows[order] + 1).tolist(), "risk": risk[order].tolist()}
 

@@ -179,8 +179,8 @@ class Questions:
             self._catalogue = await asyncio.to_thread(catalogue)
         return self._catalogue
 
-    async def look(self, how: Answer | None = None, path: str | None = None) -> Any:
-        return await self.studio.look(how, path)
+    async def look(self, how: Answer | None = None, path: str | list[str] | None = None, aside: bool = False) -> Any:
+        return await self.studio.look(how, path, aside=aside)
 
     async def exposure(self) -> Any:
         return await self.studio.exposure()
@@ -198,8 +198,8 @@ class Questions:
     async def pairs(self, run: Number, offset: Number = 0, of: str = "") -> Any:
         return await self.studio.question("pairs", run=run, offset=offset, of=of)
 
-    async def identifiers(self) -> Any:
-        return await self.studio.question("identifiers")
+    async def identifiers(self, of: str = "") -> Any:
+        return await self.studio.question("identifiers", of=of)
 
     async def column(self, name: str, run: Number | None = None, of: str = "") -> Any:
         return await self.studio.question("column", run=run, name=name, of=of)
@@ -217,11 +217,11 @@ class Questions:
         """By table of the present plan its rows and persons."""
         return await self.studio.question("links", **self._text_of(None))
 
-    async def risks(self, run: Number | None = None) -> Any:
-        return await self.studio.question("risks", run=run, **self._text_of(run))
+    async def risks(self, run: Number | None = None, of: str = "") -> Any:
+        return await self.studio.question("risks", run=run, of=of, **self._text_of(run))
 
-    async def attribute_sets(self, run: Number | None = None, chosen: list[str] | None = None) -> Any:
-        return await self.studio.question("attribute_sets", run=run, chosen=chosen or [], **self._text_of(run))
+    async def attribute_sets(self, run: Number | None = None, chosen: list[str] | None = None, of: str = "") -> Any:
+        return await self.studio.question("attribute_sets", run=run, chosen=chosen or [], of=of, **self._text_of(run))
 
     async def follow(self, asked: Analysis) -> Any:
         """An analysis on the original and on every release that is here."""
@@ -234,15 +234,15 @@ class Questions:
         text = session.history.text if run is None else session.run(run).text
         return {"text": text, "folder": str(self.studio.folder)}
 
-    async def preview(self, step: Number = 0) -> Any:
-        return await self.studio.trial("preview", step=step)
+    async def preview(self, step: Number = 0, of: str = "") -> Any:
+        return await self.studio.trial("preview", step=step, of=of)
 
     async def lattice(self, step: Number = 0, around: list[Number] | None = None) -> Any:
         return await self.studio.trial("lattice", step=step, around=around)
 
-    async def beginnings(self) -> Any:
-        """By kind and name of each method of a step, the settings with which it begins, or why it cannot."""
-        return await self.studio.trial("beginnings")
+    async def beginnings(self, methods: list[str] | None = None) -> Any:
+        """By kind and name of some methods of a step, or all, the settings with which each begins, or why it cannot."""
+        return await self.studio.trial("beginnings", methods=methods)
 
     async def candidates(self) -> Any:
         """A section `explore` that suits the columns; empty without a plan."""

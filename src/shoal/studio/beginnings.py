@@ -6,22 +6,26 @@ work, the method's own sentence says why.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from shoal.judges.closure import Closure
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.elementary import decade, power_of_ten
 from shoal.plan import Plan
 from shoal.plan.lines import plain
 from shoal.privacy.k_anonymity import KAnonymity
-from shoal.run.carry_out import carry_out
+from shoal.run.carry_out import carry_out, microdata
 from shoal.studio.arguments import Answer
 from shoal.table.files.table import Table
+from shoal.table.microdata import Microdata
 from shoal.table.records import Records
+from shoal.table.schema import Schema
 from shoal.utility.information_kept import InformationKept
 from shoal.vocabulary.errors import ShoalError
 from shoal.vocabulary.registry import Entry, Spec, registered
@@ -50,34 +54,38 @@ OF_MODELS = ("l", "t", "p", "beta")
 
 OF_DATES = re.compile(r"\bdates?\b", re.I)
 
-BUDGET = "moves"
-"""A parameter that says how long a method searches: whether it works is seen without a search."""
+SEARCH: Mapping[str, object] = {"moves": 0, "starts": 1, "search": "greedy"}
+"""Parameters that say how long a method searches, and how little is enough to see whether it works."""
+
+MOVES = 400
+"""Moves a record that show what a search comes to; beyond them little is gained at once."""
+
+SHORT_SEARCH: Mapping[str, object] = {**SEARCH, "moves": MOVES * FORECAST}
+"""How little is enough for a forecast."""
 
 PER_TABLE = ("bounds",)
 """Parameters that say what the table may not be asked for: bounds that come from it give its ends away."""
 
 
-def beginnings(table: Table, plan: Plan) -> dict[str, Answer]:
-    """By kind and name of each method of a step: its first settings with a forecast, or the reason why it has none."""
-    trial = Trial(table=_sampled(table, plan, MOST_RECORDS), plan=plan)
-    return {f"{entry.kind}/{entry.name}": trial.beginning(entry) for entry in registered() if entry.kind in STEPS}
-
-
 def forecast(table: Table, plan: Plan, spec: Spec) -> Answer:
     """What a step would do alone: records alone with what others may know, before and after, and information kept.
 
-    It is counted on a few records, so that the answer comes at once.
+    It is counted on a few records and with a short search, so that the answer comes at once.
     """
     some = _sampled(table, plan, FORECAST)
-    done = carry_out(some, only(plan, [spec]), SEED, None)
+    briefly = _with_search(spec, SHORT_SEARCH)
+    done = carry_out(some, only(plan, [briefly]), SEED, None)
     before, after = done.before, done.released
     keys = [name for name in before.quasi_identifiers if name in after]
-    anew = set(keys) <= set(done.plan.made_anew)
-    kept = InformationKept().finding_on(done.pair, np.random.default_rng(SEED))
+    anew = done.plan.made_anew
+    as_it_stands = Closure(records=after, filled={})  # what the release gives away is not asked here
+    pair = TablePair.of(before, after, known=as_it_stands, made_anew=anew, traced=True)
+    kept = InformationKept().finding_on(pair, np.random.default_rng(SEED))
     return {
         "records": len(before),
         "left": len(after),
-        "alone": [_alone(records, keys) for records in (before, after)] if keys and not anew else None,
+        "short": briefly != spec,
+        "alone": [_alone(records, keys) for records in (before, after)] if set(keys) - set(anew) else None,
         "kept": kept.value,
     }
 
@@ -91,14 +99,17 @@ def _sampled(table: Table, plan: Plan, least: int) -> Table:
     frame, most = table.frame, max(least, GROUPS * k_of(plan))
     for name in (name for name in plan.schema.names("stratum") if name in frame.columns):
         frame = frame.filter(pl.col(name) == frame[name].mode().sort()[0])
-    units = [name for role in ("household", "person") for name in plan.schema.names(role) if name in frame.columns]
-    if len(frame) > most and units:
-        whole = frame[units[0]].unique(maintain_order=True)
-        drawn = whole.sample(max(1, len(whole) * most // len(frame)), seed=SEED)
-        frame = frame.filter(pl.col(units[0]).is_in(drawn.implode()))
-    elif len(frame) > most:
-        frame = frame.sample(most, seed=SEED)
-    return replace(table, frame=frame)
+    return replace(table, frame=some_of(frame, plan.schema, most))
+
+
+def some_of(frame: pl.DataFrame, schema: Schema, most: int) -> pl.DataFrame:
+    """Some records of a table, with whole households or persons: about so many, or all if they are no more."""
+    units = [name for role in ("household", "person") for name in schema.names(role) if name in frame.columns]
+    if len(frame) <= most or not units:
+        return frame if len(frame) <= most else frame.sample(most, seed=SEED)
+    whole = frame[units[0]].unique(maintain_order=True)
+    drawn = whole.sample(max(1, len(whole) * most // len(frame)), seed=SEED)
+    return frame.filter(pl.col(units[0]).is_in(drawn.implode()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +118,20 @@ class Trial:
 
     table: Table
     plan: Plan
+    _begun: dict[str, Answer] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, table: Table, plan: Plan) -> "Trial":
+        return cls(table=_sampled(table, plan, MOST_RECORDS), plan=plan)
+
+    def beginnings(self, asked: Collection[str] | None = None) -> dict[str, Answer]:
+        """By kind and name of some methods, all by default, the settings with which each begins, or why it cannot."""
+        entries = {f"{entry.kind}/{entry.name}": entry for entry in registered() if entry.kind in STEPS}
+        names = list(entries) if asked is None else [name for name in asked if name in entries]
+        for name in names:
+            if name not in self._begun:
+                self._begun[name] = self.beginning(entries[name])
+        return {name: self._begun[name] for name in names}
 
     def beginning(self, entry: Entry) -> Answer:
         """The settings of a method that work; else the reason why none do, which is that of the usual columns."""
@@ -115,7 +140,7 @@ class Trial:
             for columns in self._columns(entry):
                 spec = {entry.kind: entry.name, **parameters, **({"columns": list(columns)} if columns else {})}
                 try:
-                    self._try({BUDGET: 0, **spec} if BUDGET in entry.parameters else spec)
+                    self._try(_with_search(spec, SEARCH))
                 except ShoalError as error:
                     reason = reason if columns else str(error)
                 else:
@@ -123,7 +148,7 @@ class Trial:
         return {"reason": reason}
 
     def _try(self, spec: Spec) -> None:
-        carry_out(self.table, only(self.plan, [spec]), SEED, None)
+        carry_out(self._encoded, only(self.plan, [spec]), SEED, None)
 
     def _parameters(self, entry: Entry) -> Iterator[Spec]:
         """Parameters to try: what is needed, and then what the method's example has besides."""
@@ -180,8 +205,13 @@ class Trial:
         return tuple(v.name for v in self._records.variables if v.role in roles and v.continuous is continuous)
 
     @cached_property
+    def _encoded(self) -> Microdata:
+        """The table in numbers, which no method changes."""
+        return microdata(self.table, self.plan)
+
+    @property
     def _records(self) -> Records:
-        return carry_out(self.table, only(self.plan, []), SEED, None).before
+        return self._encoded.records
 
 
 def only(plan: Plan, steps: Sequence[Spec], *, keeps_requirements: bool = False) -> Plan:
@@ -190,6 +220,12 @@ def only(plan: Plan, steps: Sequence[Spec], *, keeps_requirements: bool = False)
     for section in ("explore", "publish", "output", *([] if keeps_requirements else ["requirements", "for"])):
         mapping.pop(section, None)
     return Plan.of(mapping, plan.folder)
+
+
+def _with_search(spec: Spec, search: Mapping[str, object]) -> Spec:
+    """A step with parameters of its search, where it states none."""
+    entries = [entry for kind in STEPS for entry in registered(kind) if spec.get(kind) == entry.name]
+    return {**{name: search[name] for entry in entries for name in search if name in entry.parameters}, **spec}
 
 
 def k_of(plan: Plan) -> int:

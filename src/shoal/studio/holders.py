@@ -53,27 +53,30 @@ class Keeper(Showing):
         report("reading the file", 0.0)
         if isinstance(path, str) and (database := database_of(path, how)) is not None:
             return self._hold(database.read(), named(database), report)
-        paths = [Path(one).expanduser() for one in ([path] if isinstance(path, str) else path)]
-        files = tables_in_files(paths if len(paths) > 1 else paths[0])
-        if not files:
-            return self._hold(read_table(paths[0], **how), paths[0].name, report)
-        source = paths[0].resolve().name if len(paths) == 1 else plural(len(files), "linked table")
-        tables = {name: read_table(file, **how) for name, file in files.items()}
-        return self._hold_linked(tables, {name: file.name for name, file in files.items()}, source, report)
+        if (several := _several(path, how)) is not None:
+            return self._hold_linked(*several, report)
+        one = Path(path if isinstance(path, str) else path[0]).expanduser()
+        return self._hold(read_table(one, **how), one.name, report)
 
     def take_file(self, parcel: int, name: str, how: Mapping[str, Any], report: Report) -> Answer:
         """Read a file that was dropped on the page and came in pieces; its cells are never written to disk."""
         report("reading the file", 0.0)
         return self._hold(dropped(self._all_of(parcel), Path(name).name, how), Path(name).name, report)
 
-    def look(self, how: Mapping[str, Any], path: str | None, file: tuple[int, str] | None) -> Answer:
+    def look(self, how: Mapping[str, Any], path: str | list[str] | None, file: tuple[int, str] | None) -> Answer:
         """What a table would be, before it is opened: the file of a path, a database, or a file that was dropped.
+
+        Of several linked tables, in a folder or in files that are named, see `linked.look`.
 
         Parameters
         ----------
         file
             Number of the parcel and name of a dropped file. Without it and `path` the last one is read again.
         """
+        if path is not None and (several := _several(path, how)) is not None:
+            return linked.look(*several)
+        if isinstance(path, list):
+            path = path[0]
         if file is not None:
             self._looked = (self._all_of(file[0]), Path(file[1]).name)
         elif path is not None:
@@ -96,6 +99,10 @@ class Keeper(Showing):
             raise InputError("A folder is opened as a whole. Name a file to look at.")
         return path.name, read_table(path, **how)
 
+    def look_aside(self) -> Answer:
+        """What the files would be that were put aside: see `linked.look`."""
+        return linked.look(*_described(self._aside))
+
     def open_looked(self, how: Mapping[str, Any], preparations: list[Answer], report: Report) -> Answer:
         """Open what was looked at."""
         report("reading the file", 0.0)
@@ -114,21 +121,15 @@ class Keeper(Showing):
 
     def open_aside(self, report: Report) -> Answer:
         """Open the files that were put aside as linked tables."""
-        aside, self._aside = dict(sorted(self._aside.items())), {}
-        if len({tuple(table.frame.columns) for _, table in aside.values()}) < 2:
-            raise FileError(
-                "The files have the same columns, as parts of one table do. Put them into a folder of their own, and "
-                "open that by its path."
-            )
-        tables = {name: table for name, (_, table) in aside.items()}
-        source = plural(len(tables), "linked table")
-        return self._hold_linked(tables, {name: file for name, (file, _) in aside.items()}, source, report)
+        several = _described(self._aside)
+        self._aside = {}
+        return self._hold_linked(*several, report)
 
     def open_example(self, n: int, several: bool, report: Report) -> Answer:
         """Open the built-in example: an invented hospital, as one table or as several that are linked."""
         if several:
             tables = {name: Table(frame=frame, described=MADE) for name, frame in example_tables(n=n, seed=1).items()}
-            return self._hold_linked(tables, {name: f"{name}.csv" for name in tables}, "example of tables", report)
+            return self._hold_linked(tables, "example of tables", {name: f"{name}.csv" for name in tables}, report)
         return self._hold(Table(frame=example("hospital", n=n, seed=1), described=MADE), "example", report)
 
     def _hold(self, as_read: Table, source: str, report: Report, preparations: Sequence[Answer] = ()) -> Answer:
@@ -153,11 +154,11 @@ class Keeper(Showing):
         self._work_on(table, as_read)
         return facts
 
-    def _hold_linked(self, tables: dict[str, Table], files: Mapping[str, str], source: str, report: Report) -> Answer:
+    def _hold_linked(self, tables: dict[str, Table], source: str, files: Mapping[str, str], report: Report) -> Answer:
         report("looking for links", 0.5)
         opened = linked.facts_and_draft(tables, source, files)
         self.close()
-        self._tables = tables
+        self._tables, self._linked = tables, linked.LinkedTables(tables)
         self._hands.submit(load)
         return opened
 
@@ -165,13 +166,14 @@ class Keeper(Showing):
         """Forget the table and the releases."""
         self._tables, self._exposure, self._releases, self._counting, self._aside = {}, None, {}, {}, {}
         self._order, self._as_read, self._looked = profile.Order(), None, None
+        self._identifiers, self._linked = {}, linked.LinkedTables({})
 
     def links(self, text: str, folder: str) -> Answer:
-        """See `linked.counted`."""
+        """See `linked.LinkedTables.counted`."""
         plan = reading(text, Path(folder)).linked
         if plan is None or set(plan.keys) - set(self.tables):
             return {"refused": ""}
-        return linked.counted(self.tables, plan)
+        return self._linked.counted(plan)
 
     def pack_table(self) -> None:
         """Pack the tables for the other process."""
@@ -226,6 +228,35 @@ def _prepared(as_read: Table, preparations: Sequence[Answer], source: str) -> tu
     words = [in_words(each) for each in preparations]
     table = replace(prepared(as_read, preparations), described="; ".join([as_read.described, *words]))
     return table, {**profile.facts(table, source), "prepared": list(preparations), "prepared in words": words}
+
+
+Several = tuple[dict[str, Table], str, dict[str, str]]
+"""Linked tables, what they are called together, and the name of each one's file."""
+
+
+def _several(path: str | list[str], how: Mapping[str, Any]) -> Several | None:
+    """Linked tables: those of a folder, or of files that are named; None for one table."""
+    paths = [Path(one).expanduser() for one in ([path] if isinstance(path, str) else path)]
+    files = tables_in_files(paths if len(paths) > 1 else paths[0])
+    if not files:
+        return None
+    source = paths[0].resolve().name if len(paths) == 1 else plural(len(files), "linked table")
+    return (
+        {name: read_table(file, **how) for name, file in files.items()},
+        source,
+        {n: f.name for n, f in files.items()},
+    )
+
+
+def _described(aside: Mapping[str, tuple[str, Table]]) -> Several:
+    """Linked tables that were dropped as files, by name. Raises FileError if they are parts of one table."""
+    if len({tuple(table.frame.columns) for _, table in aside.values()}) < 2:
+        raise FileError(
+            "The files have the same columns, as parts of one table do. Put them into a folder of their own, and open "
+            "that by its path."
+        )
+    tables = {name: table for name, (_, table) in sorted(aside.items())}
+    return tables, plural(len(tables), "linked table"), {name: file for name, (file, _) in aside.items()}
 
 
 def dropped(pieces: list[bytes], name: str, how: Mapping[str, Any]) -> Table:

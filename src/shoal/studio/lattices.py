@@ -10,10 +10,11 @@ from shoal.mask._generalisation.lattice import Levels, lattice
 from shoal.mask._generalisation.task import GeneralisationTask
 from shoal.mask.generalise import Generalise
 from shoal.plan import Plan
-from shoal.run.carry_out import Stepped, after_steps
+from shoal.run.carry_out import Stepped, after_steps, microdata
 from shoal.studio.arguments import Answer
 from shoal.studio.beginnings import SEED, only
 from shoal.table.files.table import Table
+from shoal.table.microdata import Microdata
 from shoal.vocabulary.errors import InputError, Refused
 
 MOST_NODES = 400
@@ -22,7 +23,7 @@ MOST_NODES = 400
 MOST_WORK = 20_000_000
 """Nodes times combinations of values: about a second of work."""
 
-MOST_RECORDS = 200_000
+MOST_RECORDS = 100_000
 """A sample of so many records is drawn from a larger table."""
 
 
@@ -44,7 +45,7 @@ def lattice_of(table: Table, plan: Plan, step: int, around: Sequence[int] | None
     frame = table.frame
     if len(frame) > MOST_RECORDS:
         frame = frame.sample(MOST_RECORDS, seed=SEED)
-    some = replace(table, frame=frame)
+    some = microdata(replace(table, frame=frame), plan)
     before = _carried_out(some, plan, step)
     records = before.course.records
     names = plan.steps[step].columns or plan.steps[step].changes(plan.schema)
@@ -68,12 +69,12 @@ def lattice_of(table: Table, plan: Plan, step: int, around: Sequence[int] | None
     }
 
 
-def _carried_out(table: Table, plan: Plan, steps: int) -> Stepped:
+def _carried_out(table: Microdata, plan: Plan, steps: int) -> Stepped:
     kept = [step.as_mapping() for step in plan.steps[:steps]]
     return after_steps(table, only(plan, kept), SEED, None)
 
 
-def _taken(table: Table, plan: Plan, step: int, names: Sequence[str]) -> tuple[Levels | None, str]:
+def _taken(table: Microdata, plan: Plan, step: int, names: Sequence[str]) -> tuple[Levels | None, str]:
     """The node that the step takes, of a step for the whole domain; or the reason why it finds none."""
     try:
         done = _carried_out(table, plan, step + 1)

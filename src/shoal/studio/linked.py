@@ -5,10 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from shoal.desk.assess import assess
 from shoal.desk.frontier.of_tables import linked_unprotected
 from shoal.desk.linked import protect_linked
+from shoal.plan import Plan
 from shoal.plan.draft import described_columns, key_text
 from shoal.plan.guess import guess
 from shoal.plan.linked import LinkedPlan
@@ -19,12 +21,13 @@ from shoal.release.linked import LinkedRelease
 from shoal.report.became import became
 from shoal.report.evidence import EvidenceFile
 from shoal.report.headlines import main_measure
-from shoal.run.linked import links_of
+from shoal.run.linked import links_of, with_persons
 from shoal.studio import profile
 from shoal.studio.arguments import Answer
 from shoal.studio.plans import Place, Problem, ReadPlan
 from shoal.studio.worker import Report
 from shoal.table.files.table import Table
+from shoal.table.links import Keys, Links
 from shoal.vocabulary.errors import DataError, InputError, printable, quoted
 
 Tables = Mapping[str, Table]
@@ -48,11 +51,8 @@ def facts_and_draft(tables: Tables, source: str, files: Mapping[str, str]) -> An
     files
         Name of the file of each table.
     """
-    try:
-        hanging = guess_links({name: table.frame for name, table in tables.items()})
-        text = linked_plan_text(tables, files)
-    except DataError as error:
-        hanging, text = Hanging(tables={}, left_out={}), _without_links(tables, files, str(error))
+    guessed, apart = _guessed(tables)
+    text = _without_links(tables, files, apart) if apart else linked_plan_text(tables, files)
     each = {name: profile.facts(table, files[name]) for name, table in tables.items()}
     facts = {
         "rows": sum(of["rows"] for of in each.values()),
@@ -60,14 +60,30 @@ def facts_and_draft(tables: Tables, source: str, files: Mapping[str, str]) -> An
         "notes": [],
         "columns": [],
         "tables": each,
-        "reasons": {name: guessed.reason for name, guessed in hanging.tables.items()},
-        "left out": dict(hanging.left_out),
-        "guessed": {
-            name: {"key": guessed.key.key, "parent": guessed.key.parent, "link": guessed.key.link}
-            for name, guessed in hanging.tables.items()
-        },
+        **guessed,
     }
     return {"facts": facts, "text": text}
+
+
+def look(tables: Tables, source: str, files: Mapping[str, str]) -> Answer:
+    """Several tables before they are opened: of each its columns and first rows, and how they seem to hang together."""
+    guessed, apart = _guessed(tables)
+    each = {name: {"file": files[name], **profile.look(table)} for name, table in tables.items()}
+    return {"source": source, "tables": each, "apart": apart, **guessed}
+
+
+def _guessed(tables: Tables) -> tuple[Answer, str]:
+    """The links that are guessed between tables, with reasons; and why none are, where they do not hang together."""
+    try:
+        hanging, apart = guess_links({name: table.frame for name, table in tables.items()}), ""
+    except DataError as error:
+        hanging, apart = Hanging(tables={}, left_out={}), str(error)
+    links = {name: one.key for name, one in hanging.tables.items()}
+    return {
+        "reasons": {name: one.reason for name, one in hanging.tables.items()},
+        "left out": dict(hanging.left_out),
+        "guessed": {name: {"key": one.key, "parent": one.parent, "link": one.link} for name, one in links.items()},
+    }, apart
 
 
 def _without_links(tables: Tables, files: Mapping[str, str], why: str) -> str:
@@ -97,28 +113,101 @@ def for_open_tables(read: ReadPlan, names: list[str]) -> ReadPlan:
     return read
 
 
-def counted(tables: Tables, plan: LinkedPlan) -> Answer:
-    """By table of a plan its rows, and the persons whom they are of; or why the tables do not hang together."""
-    some = {name: tables[name] for name in plan.keys}
-    try:
-        links = links_of(some, plan)
-    except DataError as error:
-        return {"refused": str(error)}
-    persons = {name: len(np.unique(numbers)) for name, numbers in links.persons.items()}
-    return {"tables": {name: {"rows": size, "persons": persons[name]} for name, size in links.sizes.items()}}
+MOST_PERSONS = 150
+"""Persons, at most, on whom a step of the whole plan is tried."""
+
+SEED = 1
+
+
+class LinkedTables:
+    """Several tables whose rows hang together as a plan says; that is found once for the same keys."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self._last: tuple[Keys, Links] | None = None
+
+    def links(self, plan: LinkedPlan) -> Links:
+        """The links between the tables of a plan. Raises DataError if they do not hang together."""
+        if self._last is None or self._last[0] != plan.keys:
+            self._last = plan.keys, links_of({name: self.tables[name] for name in plan.keys}, plan)
+        return self._last[1]
+
+    def counted(self, plan: LinkedPlan) -> Answer:
+        """By table of a plan its rows, and the persons whom they are of; or why the tables do not hang together."""
+        try:
+            links = self.links(plan)
+        except DataError as error:
+            return {"refused": str(error)}
+        persons = {name: len(np.unique(numbers)) for name, numbers in links.persons.items()}
+        return {"tables": {name: {"rows": size, "persons": persons[name]} for name, size in links.sizes.items()}}
+
+    def of_persons(self, plan: LinkedPlan, name: str) -> tuple[Table, Plan]:
+        """One of the tables with the number of each row's person in place of its keys, and its own plan."""
+        if name not in plan.keys or name not in self.tables:
+            raise InputError(f"Table '{name}' is not in the plan. Give it a place there, or look at another one.")
+        _refuse_made_up(plan)
+        table: Table = with_persons(self.tables[name], plan, self.links(plan), name)
+        return table, plan.tables[name]
+
+    def of_some_persons(self, plan: LinkedPlan, most: int) -> dict[str, Table]:
+        """The tables of a plan with all rows of some of the persons."""
+        _refuse_made_up(plan)
+        links = self.links(plan)
+        people = pl.int_range(links.sizes[plan.root], eager=True)
+        drawn = people.sample(min(most, len(people)), seed=SEED).to_numpy()
+        frames = {name: self.tables[name].frame.filter(np.isin(links.persons[name], drawn)) for name in plan.keys}
+        return {name: replace(self.tables[name], frame=frame) for name, frame in frames.items()}
+
+
+def _refuse_made_up(plan: LinkedPlan) -> None:
+    if plan.synthesis is not None:
+        raise InputError(
+            "Persons are made up with all their rows, so that no row stands for one. Result has the risks."
+        )
 
 
 def exposed(tables: Tables, plan: LinkedPlan) -> Answer:
     """How exposed persons are by all their rows if nothing is done: how many there are, are alone, and are guessed."""
+    some = {name: tables[name] for name in plan.keys}
+    shares = _figures(some, linked_unprotected(_measuring(plan, "sample-uniques")).plan)
+    persons = len(some[plan.root].frame)
+    return {"persons": persons, "unique": shares.get("sample-uniques"), "guessed": shares.get("marketer")}
+
+
+def persons_previewed(tables: LinkedTables, plan: LinkedPlan, step: int) -> Answer:
+    """What the steps of the whole plan do to persons, up to one of them, after the steps of each table.
+
+    The share of the persons who are alone by all their rows, before and after, and the information kept, of some
+    persons with all their rows, so that the answer comes at once.
+
+    Raises InputError if the plan has no such step, makes persons up, or cannot be carried out.
+    """
+    if not 0 <= step < len(plan.steps):
+        raise InputError("The plan has no such step.")
+    some = tables.of_some_persons(plan, MOST_PERSONS)
+    only = _measuring(replace(plan, steps=plan.steps[: step + 1]), "sample-uniques", "information-kept")
+    after = _figures(some, only)
+    return {
+        "persons": len(some[plan.root].frame),
+        "of": len(tables.tables[plan.root].frame),
+        "unique": [exposed(some, plan)["unique"], after.get("sample-uniques")],
+        "kept": after.get("information-kept"),
+    }
+
+
+def _measuring(plan: LinkedPlan, risk: str, utility: str = "") -> LinkedPlan:
+    """A plan that requires nothing and takes some measures over all tables."""
     mapping = plan.as_mapping()
     for section in ("explore", "requirements", "for", "synthesis", "ledger", "constraints"):
         mapping.pop(section, None)
-    alone = LinkedPlan.of({**mapping, "measures": [{"risk": "sample-uniques"}]}, plan.folder)
-    some = {name: tables[name] for name in plan.keys}
-    findings = assess(some, linked_unprotected(alone).plan, seed=0).findings
-    persons = len(some[plan.root].frame)
-    shares = {f.measure: f.value for f in findings if isinstance(f.value, float)}
-    return {"persons": persons, "unique": shares.get("sample-uniques"), "guessed": shares.get("marketer")}
+    taken = [{"risk": risk}, *([{"utility": utility}] if utility else [])]
+    return LinkedPlan.of({**mapping, "measures": taken}, plan.folder)
+
+
+def _figures(tables: Tables, plan: Plan | LinkedPlan) -> dict[str, float]:
+    """The shares that a plan measures over all tables, by measure."""
+    findings = assess(tables, plan, seed=0).findings
+    return {one.measure: one.value for one in findings if isinstance(one.value, float)}
 
 
 def relinked(tree: Mapping[str, Any], facts: Mapping[str, Any], name: str, own: Link) -> list[tuple[Place, Any]]:

@@ -48,15 +48,27 @@ class Opening(Working):
         self._begin("open", "reading the file", opened)
 
     async def look(
-        self, how: Mapping[str, Any] | None = None, path: str | None = None, name: str = "", content: Content = None
+        self,
+        how: Mapping[str, Any] | None = None,
+        path: str | list[str] | None = None,
+        name: str = "",
+        content: Content = None,
+        aside: bool = False,
     ) -> Any:
-        """What a table would be: of a path, of a dropped file, or of the last one read otherwise."""
+        """What a table would be: of a path, of a dropped file, or of the last one read otherwise.
+
+        Or what several would be, of a folder, of paths, or (`aside`) of the files that were dropped together.
+        """
         if self.session.source is not None or self.session.job is not None:
             raise InputError("A table is open here, or being read. Close it first.")
         if not self.keeper.alive:
             self.keeper.restart()
+        if aside:
+            return await self.question("look_aside")
+        if path == []:
+            raise InputError("No file is named. Name one, or several linked tables.")
         if path is not None or content is not None:
-            self.looked_at = path
+            self.looked_at = path if isinstance(path, str) else None
         file = None if content is None else (await bring(self.keeper, content), name)
         return await self.question("look", how=_reading(how), path=path, file=file)
 

@@ -158,8 +158,16 @@ class Order:
             return None
         key = (table, by, descending)
         if self._last is None or self._last[0] != key:
-            self._last = (key, frame[by].arg_sort(descending=descending, nulls_last=True).to_numpy())
+            self._last = (key, _sorted(frame[by], descending=descending))
         return self._last[1]
+
+
+def _sorted(cells: pl.Series, *, descending: bool) -> np.ndarray:
+    """Row numbers in the order of a column, missing cells last."""
+    if cells.dtype != pl.String:
+        return cells.arg_sort(descending=descending, nulls_last=True).to_numpy()
+    of_value = pl.DataFrame({"cell": cells}).with_row_index("row").group_by("cell").agg("row")  # few texts are compared
+    return of_value.sort("cell", descending=descending, nulls_last=True)["row"].explode().to_numpy()
 
 
 def rows(frame: pl.DataFrame, order: np.ndarray | None, offset: int) -> Answer:

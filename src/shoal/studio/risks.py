@@ -13,7 +13,7 @@ import polars as pl
 
 from shoal.judges.separation import separation
 from shoal.judges.units import units_of_classes
-from shoal.kernels.arrays import Longs
+from shoal.kernels.arrays import Longs, least
 from shoal.studio.arguments import Answer
 from shoal.table.records import Classes, Records
 
@@ -109,9 +109,8 @@ def _riskiest(
     first[classes.ids] = np.arange(len(sizes))  # any record of a class stands for it
     codes = {name: side.records.codes_as_written(name) for name in keys}
     of_class = {name: codes[name][first] for name in keys}
-    listed = min(MOST_RISKY, max(LEAST_RISKY, MOST_CELLS // (len(sizes) * len(keys))), len(sizes))
-    small = np.flatnonzero(sizes <= np.partition(sizes, listed - 1)[listed - 1]) if listed else np.arange(0)
-    for record in small[np.argsort(sizes[small], kind="stable")][:listed].tolist():
+    listed = min(MOST_RISKY, max(LEAST_RISKY, MOST_CELLS // max(len(sizes) * len(keys), 1)))
+    for record in least(sizes, listed).tolist():
         if sizes[record] == len(sizes):
             return
         others = {name: of_class[name] != codes[name][record] for name in keys}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, replace
-from pathlib import Path
+from importlib import import_module
 from secrets import randbits
 from typing import Any
 
@@ -14,7 +14,6 @@ from shoal.desk.whole import protect_whole
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
 from shoal.plan.lines import plain
-from shoal.plan.linked import LinkedPlan
 from shoal.release import NotProved
 from shoal.release.evidence_file import private_evidence, private_figure
 from shoal.release.linked import table_of_several
@@ -26,13 +25,12 @@ from shoal.report.frontier_marks import numbered
 from shoal.report.headlines import main_measure
 from shoal.studio import linked, variables
 from shoal.studio.arguments import Answer
-from shoal.studio.beginnings import beginnings, forecast, only
+from shoal.studio.beginnings import Trial, forecast, only
 from shoal.studio.lattices import lattice_of
 from shoal.studio.parcels import ParcelHolder
-from shoal.studio.plans import reading
 from shoal.studio.preview import preview
 from shoal.studio.session import RunResult
-from shoal.studio.showing import plan_of
+from shoal.studio.showing import linked_plan_of, plan_of
 from shoal.studio.standing import promise_of, variants_tried
 from shoal.studio.worker import Report
 from shoal.table.files.json_text import as_json
@@ -47,15 +45,17 @@ class Runner(ParcelHolder):
     def __init__(self) -> None:
         super().__init__()
         self._tables: Future[dict[str, Table]] | None = None
-        self._beginnings: tuple[str, Answer] = ("", {})
+        self._trial: tuple[str, Trial] | None = None
+        self._linked: linked.LinkedTables | None = None
 
     def take(self, parcel: int) -> None:
         """Take the tables to work on, which came in pieces."""
-        self._tables, self._beginnings = self._unpack(parcel), ("", {})
+        self._tables, self._trial, self._linked = self._unpack(parcel), None, None
+        self._hands.submit(import_module, "scipy.optimize")  # which takes long, and the first trial or run needs
 
     def close(self) -> None:
         """Forget the tables."""
-        self._tables = None
+        self._tables = self._trial = self._linked = None
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -105,7 +105,7 @@ class Runner(ParcelHolder):
         self, text: str, folder: str, seed: int, report: Report, after: Sequence[str]
     ) -> tuple[RunResult, bool]:
         """As `protect`, for several tables."""
-        plan = self._linked_plan(text, folder)
+        plan = linked_plan_of(text, folder)
         try:
             release = linked.run(self.tables, plan, seed, report, after)
         except Refused as refusal:
@@ -117,11 +117,22 @@ class Runner(ParcelHolder):
         result = _proved({**private_evidence(release), "tables": several}, seed)
         return {**result, "columns": [], "tables": linked.shown(of_each)}, True
 
-    def preview(self, text: str, folder: str, step: int) -> Answer:
-        """See `preview.preview`."""
-        seen = preview(self.table, plan_of(text, folder), step)
+    def preview(self, text: str, folder: str, step: int, of: str = "") -> Answer:
+        """See `preview.preview`; of one of several tables its own steps are carried out on it alone.
+
+        Of a step over all tables see `linked.persons_previewed`.
+        """
+        if "" in self.tables:
+            table, own = self.table, plan_of(text, folder)
+        else:
+            self._linked = self._linked or linked.LinkedTables(self.tables)
+            plan = linked_plan_of(text, folder)
+            if not of:
+                return linked.persons_previewed(self._linked, plan, step)
+            table, own = self._linked.of_persons(plan, of)
+        seen = preview(table, own, step)
         for column in seen["columns"]:
-            column["labels"] = variables.code_labels(self.table, column["name"])
+            column["labels"] = variables.code_labels(table, column["name"])
         return seen
 
     def lattice(self, text: str, folder: str, step: int, around: list[int] | None) -> Answer:
@@ -132,13 +143,13 @@ class Runner(ParcelHolder):
         """See `beginnings.forecast`."""
         return forecast(self.table, only(plan_of(text, folder), [], keeps_requirements=True), spec)
 
-    def beginnings(self, text: str, folder: str) -> Answer:
-        """See `beginnings.beginnings`; what steps there are already does not matter."""
+    def beginnings(self, text: str, folder: str, methods: list[str] | None) -> Answer:
+        """See `beginnings.Trial`; what steps there are already does not matter."""
         plan = only(plan_of(text, folder), [], keeps_requirements=True)
         key = str(plan.as_mapping())
-        if self._beginnings[0] != key:
-            self._beginnings = (key, beginnings(self.table, plan))
-        return self._beginnings[1]
+        if self._trial is None or self._trial[0] != key:
+            self._trial = (key, Trial.of(self.table, plan))
+        return self._trial[1].beginnings(methods)
 
     def variants(self, text: str, folder: str) -> Answer:
         """See `standing.variants_tried`; the steps as a person would write them."""
@@ -149,7 +160,7 @@ class Runner(ParcelHolder):
 
     def explore(self, text: str, folder: str, scratch: str, report: Report) -> Answer:
         """Try many plans; the figures of each are kept in `scratch` meanwhile."""
-        plan = plan_of(text, folder) if "" in self.tables else self._linked_plan(text, folder)
+        plan = plan_of(text, folder) if "" in self.tables else linked_plan_of(text, folder)
         given = self.table if isinstance(plan, Plan) else {name: self.tables[name] for name in plan.tables}
 
         def progress(done: int, total: int, name: str) -> None:
@@ -175,13 +186,7 @@ class Runner(ParcelHolder):
 
     def persons(self, text: str, folder: str) -> Answer:
         """See `linked.exposed`."""
-        return linked.exposed(self.tables, self._linked_plan(text, folder))
-
-    def _linked_plan(self, text: str, folder: str) -> LinkedPlan:
-        plan = reading(text, Path(folder)).linked
-        if plan is None:
-            raise InputError("The plan has mistakes; mend them first. They are listed beside the plan.")
-        return replace(plan, folder=Path(folder))
+        return linked.exposed(self.tables, linked_plan_of(text, folder))
 
 
 def _proved(content: EvidenceFile, seed: int) -> RunResult:

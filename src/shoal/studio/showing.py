@@ -13,11 +13,13 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from shoal.plan import Plan
+from shoal.plan.linked import LinkedPlan
 from shoal.release import WholeRelease
 from shoal.release.linked import LinkedRelease
 from shoal.studio import profile, trees, variables
 from shoal.studio.analyses import Analysis, followed, side_by_side
 from shoal.studio.arguments import Answer
+from shoal.studio.linked import LinkedTables
 from shoal.studio.parcels import ParcelHolder
 from shoal.studio.plans import reading
 from shoal.studio.risks import TableSide, risks, sets_of
@@ -38,6 +40,14 @@ def plan_of(text: str, folder: str, of: str = "") -> Plan:
     return replace(plan, folder=Path(folder))
 
 
+def linked_plan_of(text: str, folder: str) -> LinkedPlan:
+    """The plan of several tables in a text."""
+    plan = reading(text, Path(folder)).linked
+    if plan is None:
+        raise InputError("The plan has mistakes; mend them first. They are listed beside the plan.")
+    return replace(plan, folder=Path(folder))
+
+
 class Showing(ParcelHolder):
     """Holds a table and releases, and shows parts of them."""
 
@@ -46,6 +56,8 @@ class Showing(ParcelHolder):
         self._tables: dict[str, Table] = {}
         self._releases: dict[int, Future[WholeRelease | LinkedRelease]] = {}
         self._order = profile.Order()
+        self._identifiers: dict[str, Answer] = {}
+        self._linked = LinkedTables({})
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -89,15 +101,17 @@ class Showing(ParcelHolder):
         """See `sides.paired`."""
         return paired(self.table(of), self.released(run, of), offset)
 
-    def identifiers(self) -> Answer:
+    def identifiers(self, of: str = "") -> Answer:
         """Columns that may hold one of the identifiers of HIPAA, by identifier, and what cannot be seen."""
-        table = self.table("")
-        seen = by_identifier(signs(nw.from_native(table.frame, eager_only=True), table.labels))
-        return {
-            "identifiers": [{"letter": i.letter, "title": i.title, "columns": seen[i.letter]} for i in IDENTIFIERS],
-            "unseen": unseen(),
-            "values": MOST_VALUES,
-        }
+        if of not in self._identifiers:
+            table = self.table(of)
+            seen = by_identifier(signs(nw.from_native(table.frame, eager_only=True), table.labels))
+            self._identifiers[of] = {
+                "identifiers": [{"letter": i.letter, "title": i.title, "columns": seen[i.letter]} for i in IDENTIFIERS],
+                "unseen": unseen(),
+                "values": MOST_VALUES,
+            }
+        return self._identifiers[of]
 
     def column(self, run: int | None, name: str, of: str = "") -> Answer:
         """A column in words: a summary and the numbers of records by value, before and after a run."""
@@ -136,20 +150,25 @@ class Showing(ParcelHolder):
         place = None if name in release.account.made_anew else release.rows
         return ComparedColumn(before=before, after=release.table.encoded[name], place=place)
 
-    def risks(self, run: int | None, text: str, folder: str) -> Answer:
+    def risks(self, run: int | None, text: str, folder: str, of: str = "") -> Answer:
         """See `risks.risks`; before, and after a run, of whose plan `text` is the text."""
-        table = self.table("")
+        table = self.table(of)
         labels = {name: variables.code_labels(table, name) for name in table.frame.columns}
-        return risks(self._sides(run, text, folder), labels)
+        return risks(self._sides(run, text, folder, of), labels)
 
-    def attribute_sets(self, run: int | None, text: str, folder: str, chosen: list[str]) -> Answer:
+    def attribute_sets(self, run: int | None, text: str, folder: str, chosen: list[str], of: str = "") -> Answer:
         """See `risks.sets_of`."""
-        sides = self._sides(run, text, folder)
+        sides = self._sides(run, text, folder, of)
         return sets_of(sides, chosen) if sides[0].records.names() else {"sets": [], "further": 0, "chosen": None}
 
-    def _sides(self, run: int | None, text: str, folder: str) -> list[TableSide]:
-        release = None if run is None else self.released(run, "")
-        return sides_of(self.table(""), plan_of(text, folder), Path(folder), release)
+    def _sides(self, run: int | None, text: str, folder: str, of: str) -> list[TableSide]:
+        """A table, and what a run released of it; of several tables with the person of each of its rows."""
+        release = None if run is None else self.released(run, of)
+        if of:
+            table, plan = self._linked.of_persons(linked_plan_of(text, folder), of)
+        else:
+            table, plan = self.table(""), plan_of(text, folder)
+        return sides_of(table, plan, Path(folder), release)
 
     def follow(self, asked: Analysis, texts: Mapping[int, str], text: str, folder: str) -> Answer:
         """See `analyses`: on the original, and on what each run released, of whose plan `texts` has the text."""

@@ -40,8 +40,8 @@ from shoal.table.numeric_cells import ROUNDING, NumericCells
 from shoal.table.records import Records
 from shoal.table.variable import Variable
 
-SAMPLE = 96
-"""Records on which a law is tried first."""
+SAMPLE, MANY, FEW = 96, 64, 24
+"""Records on which a law is tried first, those of them with any value, and those that rule most laws out."""
 
 FITTED = 4096
 """Records, at most, to which a slope is fitted."""
@@ -199,14 +199,13 @@ class Arithmetic:
         place = np.array([[names.index(name) for name in pair] for pair in pairs])
         rows = self._sample(on)
         values = np.column_stack([self.cells[name].values[rows] for name in names])
+        both = [values[:, column] for column in place.T]
         rare = c.values[rows] != c.most
         trials = len(names) ** 3
         for operation, (first, second) in ((o, order) for o in FORWARD for order in ((0, 1), (1, 0))):
             if operation in "+*" and first:
                 continue
-            with np.errstate(all="ignore"):
-                numbers = FORWARD[operation](values[:, place[:, first]], values[:, place[:, second]])
-            for number in _surviving(numbers, c.values[rows], c.half, rare):
+            for number in _surviving(operation, both[first], both[second], c.values[rows], c.half, rare):
                 by = (pairs[number][first], pairs[number][second])
                 law = ArithmeticLaw(on=on, by=by, operation=operation)
                 complete = np.flatnonzero(np.all([~np.isnan(self.cells[name].values) for name in law.columns], axis=0))
@@ -217,9 +216,8 @@ class Arithmetic:
         """Records on which a column is tried: the most complete, a third without its most frequent value."""
         values = self.cells[on].values
         rare = (values != self.cells[on].most) & ~np.isnan(values)
-        return np.concatenate(
-            [_fullest(np.flatnonzero(rows), self._lacks, most) for rows, most in ((~np.isnan(values), 64), (rare, 32))]
-        )
+        ways = ((~np.isnan(values), MANY), (rare, SAMPLE - MANY))
+        return np.concatenate([_fullest(np.flatnonzero(rows), self._lacks, most) for rows, most in ways])
 
     @cached_property
     def _lacks(self) -> Longs:
@@ -380,13 +378,21 @@ def _fullest(rows: Longs, lacks: Longs, most: int) -> Longs:
     return _spread(rows[lacks[rows] <= counts[most - 1]], most) if len(rows) > most else rows
 
 
-def _surviving(numbers: Floats, values: Floats, half: float, rare: Bools) -> Longs:
-    """Positions of the pairs that are right in most of the m records, and in a third of those with a rarer value."""
-    with np.errstate(invalid="ignore"):
-        alike = np.abs(numbers - values[:, None]) <= half
-    finite = np.isfinite(numbers)
-    first, second = slice(0, 64), rare
-    enough = finite[first].sum(axis=0) >= FEWEST
-    mostly = alike[first].sum(axis=0) >= SURVIVES * finite[first].sum(axis=0)
-    also_rare = 3 * alike[second].sum(axis=0) >= finite[second].sum(axis=0)
-    return np.flatnonzero(enough & mostly & also_rare)
+def _surviving(operation: Operation, first: Floats, second: Floats, values: Floats, half: float, rare: Bools) -> Longs:
+    """Positions of the pairs that are right in most of the m records, and in a third of those with a rarer value.
+
+    Shape (m, pairs) each; a pair that is wrong in more of a few records than it may be in all is not tried on all.
+    """
+
+    def tried(rows: slice, pairs: slice | Longs) -> tuple[Bools, Bools]:
+        with np.errstate(all="ignore"):
+            numbers = FORWARD[operation](first[rows, pairs], second[rows, pairs])
+            return np.isfinite(numbers), np.abs(numbers - values[rows, None]) <= half
+
+    finite, alike = tried(slice(FEW), slice(None))
+    left = np.flatnonzero((finite & ~alike).sum(axis=0) <= (1 - SURVIVES) * MANY)
+    finite, alike = tried(slice(None), left)
+    mostly = alike[:MANY].sum(axis=0) >= SURVIVES * finite[:MANY].sum(axis=0)
+    enough = finite[:MANY].sum(axis=0) >= FEWEST
+    also_rare = 3 * alike[rare].sum(axis=0) >= finite[rare].sum(axis=0)
+    return np.asarray(left[enough & mostly & also_rare])

@@ -93,9 +93,10 @@ def _trials(
 
 def _of_pair(first: Ints, second: Ints, effects: dict[str, Ints], least: float) -> Iterator[tuple[str, LawSupport]]:
     """The columns that two columns together determine, with what supports it."""
-    for rows in (slice(HEAD), _some_values(first, second)) if len(first) > HEAD else ():
+    for some in (_head, _some_values) if len(first) > HEAD else ():
         if not effects:
             return
+        rows = some(first, second)
         joint = joint_codes(first[rows], second[rows])
         effects = {
             name: on for name, on in effects.items() if not _contradicted(support_of(joint, on[rows]), joint, on[rows])
@@ -110,6 +111,10 @@ def _of_pair(first: Ints, second: Ints, effects: dict[str, Ints], least: float) 
             continue
         if _believed(first[rows], second[rows], joint[rows], on[rows], support, least):
             yield name, support
+
+
+def _head(first: Ints, second: Ints) -> slice:
+    return slice(HEAD)
 
 
 def _some_values(first: Ints, second: Ints) -> Longs | slice:

@@ -118,7 +118,11 @@ class Collection:
         chosen, k = self._bit(columns), self._task.k
         original = self._missing & ~self._blanked
         able = np.flatnonzero((self._blanked & ~chosen != 0) & (~self._blanked & ~original & chosen == 0))
+        if not len(able):
+            return
         dear = able[self._costs(self._blanked[able]) > self._task.cost[list(columns)].sum() + 1e-12]
+        if not len(dear):
+            return
         peers = np.flatnonzero(np.isin(self._missing, np.unique(self._missing[dear])))
         ids = self._ids(peers, self._missing[peers])
         of_dear = ids[np.searchsorted(peers, dear)]

@@ -8,13 +8,13 @@ import { Export } from './export.js';
 import { Frontier } from './frontier.js';
 import { Hierarchies } from './hierarchies.js';
 import { Ledger } from './ledger.js';
-import { Looked, Written, lookInto } from './look.js';
+import { Looked, LookedSeveral, Written } from './look.js';
 import { html, number, plural, useAnswer, useId } from './parts.js';
 import { Palette } from './palette.js';
 import { Result } from './results.js';
 import { Review } from './review.js';
 import { Risk } from './risk.js';
-import { act, ask, enter, say, store, upload, useStore } from './state.js';
+import { act, ask, enter, lookInto, say, store, upload, useStore } from './state.js';
 import { INSTEAD } from './linked.js';
 import { StandingBar } from './standing.js';
 import { Steps } from './steps.js';
@@ -43,14 +43,17 @@ function Open() {
     drag(false);
     if (e.dataTransfer.files[0]) take([...e.dataTransfer.files]);
   };
-  const take = async (files) => (files[0].name.endsWith('.json') ? act('review', { text: await files[0].text(), name: files[0].name }) : first && files.length === 1 ? see(await lookInto(files[0], how)) : upload(files, how));
+  const lookAt = async (files, how) => see({ files, how, seen: await lookInto(files, how) });
+  const take = async (files) => (files[0].name.endsWith('.json') ? act('review', { text: await files[0].text(), name: files[0].name }) : first ? lookAt(files, how) : upload(files, how));
   const paths = path.split('\n').map((one) => one.trim()).filter(Boolean);
   const database = paths.length === 1 && (/^[a-z][a-z0-9]*(\+\w+)?:\/\//i.test(paths[0]) || /\.duckdb$/i.test(paths[0]));
   const asked = database ? how : { ...how, query: '' };
-  const open = async () => paths.length > 0 && !busy && (first && paths.length === 1 ? see(await lookInto(paths[0], asked)) : act('open', { path: paths.length === 1 ? paths[0] : paths, how: asked }));
+  const open = async () => paths.length > 0 && !busy && (first ? lookAt(paths, asked) : act('open', { path: paths.length === 1 ? paths[0] : paths, how: asked }));
   const busy = state.job !== null;
   const example = async (toured) => !busy && (await act('example')) && toured && beginTour();
-  if (looked) return html`<${Looked} first=${looked} how=${asked} leave=${() => see(null)} />`;
+  const leave = () => see(null);
+  if (looked?.seen.tables || looked?.files.length > 1) return html`<${LookedSeveral} first=${looked.seen} how=${looked.how} files=${looked.files} leave=${leave} />`;
+  if (looked) return html`<${Looked} first=${looked.seen} how=${looked.how} leave=${leave} />`;
   return html`<main class="opening" id="screen"><h1>Open a table</h1>
     <p class="lead">A table of people, with one row or several for each, or several tables that are linked, that you want to give to others. All stays on this machine: the studio uses no network, unless you name a database.</p>
     <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>

@@ -2,9 +2,8 @@
 import { Bar, Mistakes, Typed, html, number, percent, plural, useAnswer, useId } from './parts.js';
 import { act, lookAt, mistakesAt, put, useStore } from './state.js';
 
-// Screens that are for one table, and why.
+// A screen that is for one table, and why.
 export const INSTEAD = {
-  risk: 'Risk record by record is of one table. Over several tables a person is all of their rows, and what was proved of persons stands under Result.',
   utility: 'Analyses are followed on one table. What became of each column of each table stands under Result.',
 };
 

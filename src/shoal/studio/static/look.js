@@ -2,7 +2,7 @@
 import { useState } from './vendor/preact-hooks.js';
 import { typeName } from './columns.js';
 import { Typed, html, number, plural } from './parts.js';
-import { act, ask, useStore } from './state.js';
+import { act, ask, lookInto, useStore } from './state.js';
 
 const WRITTEN = [
   ['delimiter', 'Separator', 'of a text file; recognised where it is left empty'],
@@ -59,12 +59,34 @@ export function Looked({ first, how: before, leave }) {
     ${busy && html`<p role="status">${state.job.stage} …</p>`}</main>`;
 }
 
-// What a table would be, or why it cannot be read; of a file that was dropped, or of a path.
-export async function lookInto(file, how) {
-  const more = { 'x-file-name': encodeURIComponent(file.name), 'x-reading': encodeURIComponent(JSON.stringify(how)), 'x-look': '1' };
-  try {
-    return await (typeof file === 'string' ? ask('look', { how, path: file }) : ask('upload', file, more));
-  } catch (refusal) {
-    return { refused: refusal.message };
-  }
+// Several tables before they are opened: how they hang together, and the columns and first rows of each.
+export function LookedSeveral({ first, how: before, files, leave }) {
+  const { state } = useStore();
+  const [seen, see] = useState(first);
+  const [how, write] = useState(before);
+  const [wrong, refuse] = useState(first.refused ?? '');
+  const busy = state.job !== null;
+  const again = async (next) => {
+    write(next);
+    const answer = await lookInto(files, next);
+    if (!answer.refused) see(answer);
+    refuse(answer.refused ?? '');
+  };
+  const open = () => !busy && !wrong && (typeof files[0] === 'string' ? act('open', { path: files.length === 1 ? files[0] : files, how }) : act('open_aside'));
+  const names = [...new Set([...Object.keys(seen.guessed ?? {}), ...Object.keys(seen.tables ?? {})])]; // persons first
+  return html`<main class="opening looked" id="screen" tabindex="-1"><h1>${seen.source ?? 'Before they are opened'}</h1>
+    ${wrong ? html`<p class="mistakes" role="alert">${wrong}</p>` : html`<p class="lead">${plural(names.length, 'table')} that belong together. Nothing is open yet.</p>${seen.apart && html`<p class="note">${seen.apart}</p>`}`}
+    <p class="buttons"><button class="strong" aria-disabled=${busy || wrong !== ''} onClick=${open}>Open these tables</button><button onClick=${leave}>Other files</button></p>
+    <details class="how"><summary>How the files are read</summary><${Written} how=${how} write=${again} prefix="look" box=${Typed} on="onChange" /></details>
+    ${!wrong && names.map((name) => html`<${LookedTable} key=${name} name=${name} of=${seen.tables[name]} link=${seen.guessed[name]} why=${seen['left out'][name] ?? seen.reasons[name]} />`)}
+    ${busy && html`<p role="status">${state.job.stage} …</p>`}</main>`;
+}
+
+function LookedTable({ name, of, link, why }) {
+  return html`<section><h2>${name} <span class="hint">${of.file}</span></h2>
+    <p>${plural(of.rows, 'row')} and ${plural(of.columns.length, 'column')}, read as ${of.described}.${link?.key && html` Its key is <code>${link.key}</code>.`}${link?.parent ? html` It hangs on <code>${link.parent}</code> by <code>${link.link}</code>.` : link ? ' Its rows are persons.' : ''}</p>
+    ${why && html`<p class="hint">${why}</p>`}${of.notes.map((note) => html`<p class="note">${note}</p>`)}
+    <div class="wide tall" tabindex="0" role="region" aria-label=${`Columns and first rows of ${name}`}><table class="rows"><thead><tr><td></td>${of.columns.map((c) => html`<th scope="col" key=${c.name}>${c.name}</th>`)}</tr></thead><tbody>
+      <tr><th scope="row">type</th>${of.columns.map((c) => html`<td key=${c.name}>${typeName(c.type)}</td>`)}</tr><tr><th scope="row">missing</th>${of.columns.map((c) => html`<td key=${c.name}>${number(c.missing)}</td>`)}</tr>
+      ${of.first.map((row, i) => html`<tr><th scope="row">row ${i + 1}</th>${row.map((cell) => html`<td>${cell ?? html`<span class="hint">missing</span>`}</td>`)}</tr>`)}</tbody></table></div></section>`;
 }

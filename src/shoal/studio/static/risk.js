@@ -1,7 +1,8 @@
 // Risk: how many records and persons stand at each risk, which columns tell them apart, and the cells of the riskiest.
 import { useRef, useState } from './vendor/preact-hooks.js';
 import { html, number, percent, plural, useAnswer, useId } from './parts.js';
-import { useStore } from './state.js';
+import { Persons, TableChoice } from './linked.js';
+import { useStore, useTable } from './state.js';
 
 const EDGES = [[1, 1], [2, 2], [3, 3], [4, 4], [5, 9], [10, 19], [20, 49], [50, 99], [100, Infinity]];
 const called = ([low, high]) => (low === high ? `${low}` : high === Infinity ? `${low} or more` : `${low}–${high}`);
@@ -23,16 +24,17 @@ export function HereChoice({ here, run, set }) {
 
 export function Risk() {
   const { state } = useStore();
+  const { state: own, table } = useTable();
   const [here, run, set] = useHere(state);
   const [by, count] = useState('sizes');
   const [above, drag] = useState(0.2);
   const waits = state.mistakes.length > 0 && run === null;
-  const keys = JSON.stringify([state.tree.columns, state.prepared]);
+  const keys = JSON.stringify([table, table && Object.entries(state.tree.tables ?? {}).map(([name, of]) => [name, of?.key, of?.parent, of?.link]), own.tree.columns, state.prepared]);
   const seen = useAnswer(waits ? null : 'risks', { run }, [run, keys, waits]);
   const sides = seen?.sides ?? [];
   const units = sides.some((s) => s.persons);
-  return html`<h1>Risk</h1><p class="lead">The risk of a record is one over the number of records like it in all that others may know.</p>
-    <${HereChoice} ...${{ here, run, set }} />
+  return html`<h1>Risk</h1><p class="lead">The risk of a record is one over the number of records like it in all that others may know.${table ? ' Here it is counted table by table, by what others may know of one row; persons by all of their rows stand first.' : ''}</p>
+    ${table && html`<${Persons} /><${TableChoice} />`}<${HereChoice} ...${{ here, run, set }} />
     ${waits ? html`<p class="empty">Mend the mistakes of the plan first.</p>` : !seen ? html`<p class="hint">Counting …</p>` : seen.refused ? html`<p class="mistakes">${seen.refused}</p>`
     : !sides.length ? html`<p class="empty">No column has the role quasi-identifier, so nothing is said to be known to others.</p>` : html`
     <section><h2>How many are at which risk</h2>${units && html`<div class="chips" role="group" aria-label="What is counted"><button aria-pressed=${by === 'sizes'} onClick=${() => count('sizes')}>Records</button><button aria-pressed=${by === 'persons'} onClick=${() => count('persons')}>Persons or households</button></div>`}
@@ -92,10 +94,11 @@ function Riskiest({ side, alone }) {
 
 // The identifiers that a rule of law lists, and the columns that may hold them.
 function Identifiers() {
+  const { state: own, table } = useTable();
   const { state } = useStore();
-  const seen = useAnswer('identifiers', {}, [state.source, JSON.stringify(state.prepared)]);
+  const seen = useAnswer('identifiers', {}, [state.source, table, JSON.stringify(state.prepared)]);
   const present = seen?.identifiers?.filter((one) => Object.keys(one.columns).length) ?? [];
-  const roles = state.tree.columns ?? {};
+  const roles = own.tree.columns ?? {};
   const role = (name) => roles[name]?.role ?? roles[name] ?? '';
   return html`<section class="hipaa"><h2>Identifiers that HIPAA lists</h2><p class="hint">Signs of the eighteen identifiers of safe harbour (45 CFR 164.514(b)(2)) in names of columns and up to ${number(seen?.values ?? 20000)} values of each. That none turns up proves nothing.</p>
     ${!seen ? html`<p class="hint">Looking …</p>` : seen.refused ? html`<p class="mistakes">${seen.refused}</p>` : html`${present.length ? html`<div class="wide" tabindex="0" role="region" aria-label="Identifiers that HIPAA lists"><table class="dense"><thead><tr><th scope="col">identifier</th><th scope="col">column</th><th scope="col">sign</th><th scope="col">role in the plan</th></tr></thead>

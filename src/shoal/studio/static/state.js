@@ -42,7 +42,7 @@ export function lookAt(table) {
 export const inTable = (place) => (store.table ? ['tables', store.table, ...place] : place);
 
 // Questions that are about the table that is looked at.
-const OF_TABLE = ['rows', 'pairs', 'column', 'categories', 'extremes', 'together', 'levels', 'build-hierarchy', 'read-hierarchies'];
+const OF_TABLE = ['rows', 'pairs', 'column', 'categories', 'extremes', 'together', 'levels', 'build-hierarchy', 'read-hierarchies', 'risks', 'attribute-sets', 'identifiers'];
 
 export class Refusal extends Error {
   constructor(status, sentence) {
@@ -117,14 +117,20 @@ export const isSending = () => sending > 0;
 export const put = (place, value, note) => act('put', { changes: [{ place, value }], note });
 export const putAll = (changes, note) => act('put', { changes, note });
 
-// Open a file, or several as linked tables, which go one after another.
+const about = (file, how) => ({ 'x-file-name': encodeURIComponent(file.name), 'x-reading': encodeURIComponent(JSON.stringify(how)) });
+
+// Several files that belong together go one after another, and are put aside.
+export async function putAside(files, how) {
+  for (const [i, file] of files.entries()) await ask('upload', file, { ...about(file, how), 'x-part': String(i) });
+}
+
+// Open a file, or several as linked tables.
 export async function upload(files, how = {}) {
   store.said = '';
-  const about = (file) => ({ 'x-file-name': encodeURIComponent(file.name), 'x-reading': encodeURIComponent(JSON.stringify(how)) });
   try {
-    if (files.length === 1) await take(await ask('upload', files[0], about(files[0])));
+    if (files.length === 1) await take(await ask('upload', files[0], about(files[0], how)));
     else {
-      for (const [i, file] of files.entries()) await ask('upload', file, { ...about(file), 'x-part': String(i) });
+      await putAside(files, how);
       await send('open_aside');
       return;
     }
@@ -133,6 +139,18 @@ export async function upload(files, how = {}) {
     tell();
   }
   lookIn(SOON);
+}
+
+// What a table would be, or several; of files that were dropped, or of paths.
+export async function lookInto(files, how) {
+  try {
+    if (typeof files[0] === 'string') return await ask('look', { how, path: files.length === 1 ? files[0] : files });
+    if (files.length === 1) return await ask('upload', files[0], { ...about(files[0], how), 'x-look': '1' });
+    await putAside(files, how);
+    return await ask('look', { how, aside: true });
+  } catch (refusal) {
+    return { refused: refusal.message };
+  }
 }
 
 export function say(sentence) {

@@ -1,10 +1,10 @@
 // Steps and requirements: what is done, what must hold, what is measured besides.
-import { useState } from './vendor/preact-hooks.js';
+import { useEffect, useState } from './vendor/preact-hooks.js';
 import { Field, MethodForm, first } from './forms.js';
 import { Mistakes, html, number, percent, useAnswer } from './parts.js';
 import { Preview } from './preview.js';
 import { TableChoice, WholePersons } from './linked.js';
-import { act, mistakesAt, put, store, useStore, useTable } from './state.js';
+import { act, ask, mistakesAt, put, store, useStore, useTable } from './state.js';
 
 const SECTIONS = [
   { place: 'steps', title: 'Steps', kinds: ['partition', 'mask'], verb: 'Add a step', lead: 'What is done to the table, from the first step to the last.' },
@@ -60,10 +60,23 @@ function Card({ item, i, place, here, kinds, last }) {
       <button onClick=${() => put(own, null, `${title}: take out`)} aria-label=${`Take out ${title}`}>Take out</button></div></header>
     <${Mistakes} of=${wrong} />
     ${full ? html`<p>With its defaults. <button onClick=${full}>Change settings</button></p>` : html`<${MethodForm} kind=${kind} place=${own} value=${item} />`}
-    ${place === 'steps' && (store.table ? html`<p class="hint">What a step does to persons is seen after a run, for it works on several tables.</p>` : html`<${Preview} step=${i} />`)}</li>`;
+    ${place === 'steps' && html`<${Preview} step=${i} of=${here[0] === 'tables' ? here[1] : ''} />`}</li>`;
 }
 
 const RECOMMENDED = 3;
+const AT_A_TIME = 8;
+
+// What some methods begin with, asked a few at a time so that the first answers come at once; forgotten with the columns.
+function useBeginnings(asks, columns, names) {
+  const [begun, note] = useState({ columns, of: {} });
+  const of = begun.columns === columns ? begun.of : {};
+  const next = asks ? names.filter((name) => !(name in of)).slice(0, AT_A_TIME) : [];
+  const answer = useAnswer(next.length ? 'beginnings' : null, { methods: next }, [columns, next.join()]);
+  useEffect(() => {
+    if (answer && !answer.refused) note((old) => ({ columns, of: { ...(old.columns === columns ? old.of : {}), ...answer } }));
+  }, [answer]);
+  return { of, waits: next.length > 0 && !answer?.refused };
+}
 
 // By what the person wants, by what people call it, or by the name of a method.
 function Adding({ verb, kinds, place, here, only, count }) {
@@ -74,17 +87,23 @@ function Adding({ verb, kinds, place, here, only, count }) {
   const [every, showAll] = useState(false);
   const asks = open && place === 'steps' && !store.table && state.mistakes.length === 0 && state.job === null;
   const columns = JSON.stringify([state.tree.columns, state.tree.requirements]);
-  const begins = useAnswer(asks ? 'beginnings' : null, {}, [asks, columns]);
   const goals = methods.goals.filter((g) => methods.methods.some((m) => kinds.includes(m.kind) && g.methods.includes(m.name)));
   const wanted = words.trim() ? undefined : goals.find((g) => g.goal === goal)?.methods;
   const match = (m) => words.toLowerCase().split(/\s+/).every((word) => `${m.name} ${m.title} ${m.summary} ${m.words}`.toLowerCase().includes(word));
-  const beginning = (m) => (begins && !begins.refused ? begins[`${m.kind}/${m.name}`] : undefined) ?? {};
-  const rank = (m) => (wanted ? wanted.indexOf(m.name) : 0) + (beginning(m).reason ? 1000 : 0);
-  const listed = methods.methods.filter((m) => kinds.includes(m.kind) && (!only || methods.over_tables.includes(m.name)) && (!wanted || wanted.includes(m.name)) && match(m)).sort((a, b) => rank(a) - rank(b));
-  const fit = wanted && begins ? listed.filter((m) => beginning(m).spec).slice(0, RECOMMENDED) : [];
+  const offered = methods.methods.filter((m) => kinds.includes(m.kind) && (!only || methods.over_tables.includes(m.name)) && (!wanted || wanted.includes(m.name)) && match(m));
+  const begins = useBeginnings(asks, columns, offered.map((m) => `${m.kind}/${m.name}`));
+  const beginning = (m) => begins.of[`${m.kind}/${m.name}`] ?? {};
+  const rank = (m) => (wanted ? wanted.indexOf(m.name) : 0) + (!begins.waits && beginning(m).reason ? 1000 : 0);
+  const listed = offered.sort((a, b) => rank(a) - rank(b));
+  const fit = wanted && !begins.waits ? listed.filter((m) => beginning(m).spec).slice(0, RECOMMENDED) : [];
   const rest = fit.length && !every ? [] : listed.filter((m) => !fit.includes(m));
   const bound = (m) => (place === 'requirements' && m.kind !== 'privacy' ? { 'at most': 0.1 } : {});
-  const add = async (m) => (await put([...here, count], beginning(m).spec ?? { ...first(m), ...bound(m) }, `add ${m.title}`)) && setOpen(false);
+  const settings = async (m) => {
+    const name = `${m.kind}/${m.name}`;
+    const begun = begins.of[name] ?? (asks ? (await ask('beginnings', { methods: [name] }).catch(() => ({})))[name] : null);
+    return begun?.spec ?? { ...first(m), ...bound(m) };
+  };
+  const add = async (m) => (await put([...here, count], await settings(m), `add ${m.title}`)) && setOpen(false);
   const pick = (g) => {
     choose(goal === g && !words.trim() ? '' : g);
     look('');
@@ -93,7 +112,7 @@ function Adding({ verb, kinds, place, here, only, count }) {
   return html`<details class="adding" open=${open} onToggle=${(e) => setOpen(e.target.open)}><summary>${verb}</summary>
     ${place === 'steps' && !only && html`<div class="chips" role="group" aria-label="What do you want?">${goals.map((g) => html`<button aria-pressed=${goal === g.goal && !words.trim()} onClick=${() => pick(g.goal)}>${g.goal}</button>`)}</div>`}
     <label class="field">Find a method <input type="search" value=${words} onInput=${(e) => look(e.target.value)} placeholder=${place === 'steps' ? 'as in missing, group values, round' : ''} /></label>
-    ${asks && !begins && html`<p class="hint" role="status">Trying each method on some of the records …</p>`}
+    ${begins.waits && html`<p class="hint" role="status">Trying each method on some of the records …</p>`}
     ${fit.length > 0 && html`<ol class="fit">${fit.map((m) => html`<${Recommended} key=${m.name} ...${{ m, spec: beginning(m).spec, add }} />`)}</ol>
       ${listed.length > fit.length && html`<button class="plain" aria-expanded=${every} onClick=${() => showAll(!every)}>${every ? 'Fewer' : `All ${listed.length} methods for this`}</button>`}`}
     ${rest.length > 0 && html`<ul class="offers" tabindex="0" aria-label="Methods">${rest.map((m) => html`<li key=${`${m.kind}/${m.name}`} class=${beginning(m).reason ? 'unfit' : ''}><div><strong>${m.title}</strong> <code>${m.name}</code><p>${m.summary}</p>
@@ -108,6 +127,6 @@ function Recommended({ m, spec, add }) {
   const settings = Object.entries(spec).filter(([key]) => key !== m.kind).map(([key, v]) => `${key} ${typeof v === 'object' ? (Array.isArray(v) ? v.join(', ') : v?.method ?? '') : v}`).join(' · ');
   return html`<li><strong>${m.title}</strong><p>${m.summary}</p>${settings && html`<p class="hint">${settings}</p>`}
     ${!seen ? html`<p class="hint">Trying …</p>` : seen.refused ? html`<p class="hint">${seen.refused}</p>` : html`<dl>${seen.alone && html`<div><dt>alone</dt><dd>${percent(seen.alone[0] / seen.records, 2)} → ${percent(seen.left ? seen.alone[1] / seen.left : 0, 2)}</dd></div>`}
-      ${typeof seen.kept === 'number' && html`<div><dt>information kept</dt><dd>${percent(seen.kept, 2)}</dd></div>`}</dl><p class="hint">tried on ${number(seen.records)} records${seen.left < seen.records ? `, ${number(seen.left)} left` : ''}</p>`}
+      ${typeof seen.kept === 'number' && html`<div><dt>information kept</dt><dd>${percent(seen.kept, 2)}</dd></div>`}</dl><p class="hint">tried on ${number(seen.records)} records${seen.short ? ' with a short search' : ''}${seen.left < seen.records ? `, ${number(seen.left)} left` : ''}</p>`}
     <button class="strong" onClick=${() => add(m)} aria-label=${`Add ${m.title}`}>Add</button></li>`;
 }
