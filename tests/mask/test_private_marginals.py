@@ -521,3 +521,33 @@ def test_approvals_comparisons_and_audits_tell_no_more_than_the_public_folder(tm
     assert written(tmp_path / "a" / "release-1" / "release") == written(tmp_path / "b" / "release-1" / "release")
     assert audits[0] == audits[1]
     assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("records", [1, 90, 10**6])
+def test_the_number_of_pairs_follows_from_noise_and_what_is_asked_stays_within_rho(records):
+    """By default few pairs of a small table are measured and all of a large one, and rho is never exceeded."""
+    shape = (3, 4, 2, 5)
+    codes = np.zeros((1, 4), dtype=np.int64)
+    of_table = OfTable(codes=codes, shape=shape, sensitivity=1, stream=SecretStream(np.random.default_rng(0)))
+    for column in range(4):
+        of_table._counts[column,] = np.eye(1, shape[column], dtype=np.int64)[0] * records
+    rho = Fraction(1, 50)
+    search = SelectionCourse(shape=shape, rho=rho, by=None, pairs=None, most_cells=1000, possible={}, sensitivity=1)
+    listening = Listening(of_table, lambda m: m // 2)
+    _, total, chosen = search.fitted(listening, None)
+    assert total == records and len(chosen) == {1: 1, 90: 1, 10**6: 6}[records]
+    assert rho * Fraction(99, 100) <= listening.spent <= rho
+
+
+def test_pairs_rise_with_the_root_of_records_and_fall_with_that_of_noise():
+    shape = (3,) * 40
+    course = {"rho": Fraction(1, 50), "by": None, "pairs": None, "most_cells": 1000, "possible": {}}
+    search = SelectionCourse(shape=shape, sensitivity=1, **course)
+    sizes = [9] * 780
+    mean = sum(size ** (2 / 3) for size in sizes) / 780
+    for records in (1_000, 4_000, 16_000):
+        noise = 0.4 * mean**1.5 * math.sqrt(40 / (2 * 0.01)) / records  # that of 40 pairs of equal shares of .01
+        assert search._number(records, Fraction(1, 100)) == int(40 * math.sqrt(0.1 / noise))
+    assert search._number(16_000, Fraction(1, 100)) == pytest.approx(4 * search._number(1_000, Fraction(1, 100)), abs=4)
+    several = SelectionCourse(shape=shape, sensitivity=4, **course)
+    assert several._number(16_000, Fraction(1, 100)) == search._number(4_000, Fraction(1, 100))

@@ -71,7 +71,7 @@ class PrivateMarginals(Mask):
     by
         A column that every table of interest has, such as the area: its pairs with others are chosen before others.
     pairs
-        Pairs of columns to measure, at most; by default as many as there are columns.
+        Pairs of columns to measure, at most; by default the more, the less the noise among so many records is.
     rules
         Rules that no new record breaks, as in `age < 15 -> married == 'no'`, in the language of constraints. They are
         never compared with the table. A rule between numbers is kept as far as the ends of intervals tell.
@@ -132,13 +132,12 @@ class PrivateMarginals(Mask):
         if margins is not None:
             free = margins.possible(shape)
             possible[margins.columns] = free & possible.get(margins.columns, True)
-        pairs = self.pairs or len(columns)
-        prior, digest = self._prior(domains, shape, possible, pairs)
+        prior, digest = self._prior(domains, shape, possible)
         search = SelectionCourse(
             shape=shape,
             rho=rho,
             by=None if self.by is None else list(columns).index(self.by),
-            pairs=pairs,
+            pairs=self.pairs,
             most_cells=self.most_cells,
             possible=possible,
             sensitivity=self.records_per_person,
@@ -163,7 +162,7 @@ class PrivateMarginals(Mask):
         return FittedMarginals(domains=domains, law=law, total=total), facts
 
     def _prior(
-        self, domains: Sequence[Domain], shape: tuple[int, ...], possible: dict[Columns, Bools], pairs: int
+        self, domains: Sequence[Domain], shape: tuple[int, ...], possible: dict[Columns, Bools]
     ) -> tuple[dict[Columns, Floats], Facts]:
         """The law that the public table gives, as far as there is one, and which table it was."""
         if self.prior is None:
@@ -178,7 +177,7 @@ class PrivateMarginals(Mask):
             codes = np.column_stack([domains[place].codes(public[domains[place].like.name]) for place in places])
         except DataError as error:
             raise DataError(f"private-marginals: in the table that prior names, {error}") from None
-        theta = prior_of(codes, places, shape, possible, (pairs, self.most_cells // 2))
+        theta = prior_of(codes, places, shape, possible, (self.pairs or len(shape), self.most_cells // 2))
         return theta, {"categories of the prior (SHA-256)": OfPlan(sha256(codes.tobytes()).hexdigest())}
 
     def _margins(self, domains: Sequence[Domain]) -> Margins | None:

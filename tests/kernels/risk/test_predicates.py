@@ -1,3 +1,6 @@
+import signal
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -68,10 +71,16 @@ def test_equals_looking_at_every_cell(n, d, size, missing_matches, seed):
     assert limited.tolist() == [min(2, count) for count in expected]
 
 
-def test_interrupt(monkeypatch):
-    import signal
-    import threading
+@pytest.fixture
+def interruptible():
+    """Ctrl-C interrupts, also where the tests were started in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
+
+@pytest.mark.usefixtures("interruptible")
+def test_interrupt():
     cells = np.zeros((3, 2_000_000))
     asked = predicates(*[[(0, 1, 1, 0), (1, 0, 0, 0), (2, 0, 0, 0)]] * 5_000)
     with pytest.raises(KeyboardInterrupt):

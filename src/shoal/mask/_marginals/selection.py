@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
-from math import isqrt
+from math import isqrt, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -46,6 +46,9 @@ for that counts are not negative and agree with others takes about as much away.
 
 STEPS = 40
 """Of mirror descent after each choice."""
+
+NOISE_OF_PAIRS = 0.1
+"""Noise of a pair's counts, as a share of the records, at which as many pairs as columns are measured."""
 
 
 class Mechanism(Protocol):
@@ -119,7 +122,7 @@ class SelectionCourse:
     by
         The column whose pairs with others count more; None where all count alike.
     pairs
-        Number of pairs to measure, at most.
+        Number of pairs to measure, at most; None for as many as noise is worth.
     most_cells
         Most cells of the model's cliques together.
     possible
@@ -133,7 +136,7 @@ class SelectionCourse:
     shape: tuple[int, ...]
     rho: Fraction
     by: int | None
-    pairs: int
+    pairs: int | None
     most_cells: int
     possible: dict[Columns, Bools]
     sensitivity: int
@@ -154,17 +157,18 @@ class SelectionCourse:
         law, theta = fitting.fit(measured, {}, STEPS)
         chosen: list[Columns] = []
         left = self.rho * (1 - OF_SINGLES - OF_CHOICES)
-        while len(chosen) < self.pairs and (open_pairs := self._open(chosen)):
-            costs = self._rho_of_pairs(open_pairs, left, self.pairs - len(chosen))
+        number = self.pairs or self._number(total, left)
+        while len(chosen) < number and (open_pairs := self._open(chosen)):
+            costs = self._rho_of_pairs(open_pairs, left, number - len(chosen))
             scoring = self._scoring(law, total, open_pairs, costs)
-            place = mechanism.choose(open_pairs, scoring, self._rho_of_choice)
+            place = mechanism.choose(open_pairs, scoring, self.rho * OF_CHOICES / number)
             chosen.append(open_pairs[place])
             left -= costs[place]
             noisy = mechanism.measure(chosen[-1], costs[place])
             measured.append(shrunken(noisy, scoring.expected[chosen[-1]]))
             law, theta = fitting.fit(measured, theta, STEPS)
             if progress is not None:
-                progress(len(chosen) / (self.pairs + 1))
+                progress(len(chosen) / (number + 1))
         law, _ = fitting.fit(measured, theta, 5 * STEPS)
         return law, total, chosen
 
@@ -196,9 +200,18 @@ class SelectionCourse:
         parts = [_part(m) for m in self.shape]
         return [self.rho * OF_SINGLES * part / sum(parts) for part in parts]
 
-    @property
-    def _rho_of_choice(self) -> Fraction:
-        return self.rho * OF_CHOICES / self.pairs
+    def _number(self, total: int, left: Fraction) -> int:
+        """How many pairs are worth their noise among so many records.
+
+        More pairs tell more, and each with more noise: the mean absolute noise of all cells of a pair, as a share of
+        the records, rises with the root of their number. So there are as many pairs as columns where that is
+        `NOISE_OF_PAIRS`, and else more or fewer by the root of the ratio.
+        """
+        columns = len(self.shape)
+        sizes = [power(float(cells(self.shape, pair)), BY_SIZE) for pair in combinations(range(columns), 2)]
+        mean = sum(sizes) / len(sizes)
+        noise = float(NOISE) * self.sensitivity * mean * sqrt(mean * columns / (2 * float(left))) / total
+        return min(max(int(columns * sqrt(NOISE_OF_PAIRS / noise)), 1), len(sizes))
 
     def _rho_of_pairs(self, pairs: Sequence[Columns], left: Fraction, number: int) -> list[Fraction]:
         """What each of some pairs would cost of what is left for so many: the others are taken to be of mean size."""
