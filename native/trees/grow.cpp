@@ -16,8 +16,8 @@
 // - With `features` below the number of features each node looks at so many of them, drawn anew (random forests,
 //   Breiman 2001).
 //
-// Cells are read all over the table while nodes are large. Those of a node of kNear cases are copied side by side, and
-// what lies below it is grown on the copy.
+// Cells are read all over the table while nodes are large. Those of a node of kNear cases, which a near or nearest cache
+// holds, are copied side by side, and what lies below it is grown on the copy.
 //
 // Sums run over the cases in list order and ties go to the feature and boundary that come first, so that the tree is
 // the same on every machine.
@@ -36,7 +36,7 @@ namespace shoal {
 namespace {
 
 constexpr int kDeepest = 30;
-constexpr std::size_t kNear = 8192;
+constexpr std::size_t kNear[] = {131072, 8192};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Split {
@@ -103,7 +103,7 @@ class Grower {
     while (!open.empty()) {
       const Task task = open.back();
       open.pop_back();
-      if (near_.empty() && task.end - task.begin <= kNear && table_.n > 2 * kNear) {
+      if (worth_a_copy(task.end - task.begin)) {
         grow_near(task, progress);
         continue;
       }
@@ -124,18 +124,25 @@ class Grower {
     }
   }
 
+  bool worth_a_copy(std::size_t cases) const {
+    for (const std::size_t near : kNear)
+      if (cases <= near && table_.n > 2 * near) return true;
+    return false;
+  }
+
   // The same on a table of the node's cases alone.
   void grow_near(const Task& task, Progress& progress) {
     const std::size_t m = task.end - task.begin;
-    near_.assign(rows().begin() + static_cast<std::ptrdiff_t>(task.begin),
-                 rows().begin() + static_cast<std::ptrdiff_t>(task.end));
+    const Case* const cases = rows().data() + task.begin;
     place_of_.resize(table_.n);
-    for (std::size_t i = 0; i < m; ++i) place_of_[index(near_[i])] = static_cast<Case>(i);
+    for (std::size_t i = 0; i < m; ++i) place_of_[index(cases[i])] = static_cast<Case>(i);
     std::vector<double> x(table_.d * m);
     std::vector<Response> y(m);
     for (std::size_t f = 0; f < table_.d; ++f)
-      for (std::size_t i = 0; i < m; ++i) x[f * m + i] = table_.at(f, near_[i]);
-    for (std::size_t i = 0; i < m; ++i) y[i] = y_[near_[i]];
+      for (std::size_t i = 0; i < m; ++i) x[f * m + i] = table_.at(f, cases[i]);
+    for (std::size_t i = 0; i < m; ++i) y[i] = y_[cases[i]];
+    std::vector<Case> near(m);
+    for (std::size_t i = 0; i < m; ++i) near[i] = original(cases[i]);
     std::vector<std::vector<Case>> lists(lists_.size());
     for (std::size_t f = 0; f < lists_.size(); ++f)
       for (std::size_t i = task.begin; i < task.end && !lists_[f].empty(); ++i)
@@ -143,13 +150,17 @@ class Grower {
     const Table whole = std::exchange(table_, {x.data(), table_.levels, table_.d, m});
     const Response* const all = y_;
     std::swap(lists_, lists);
+    std::swap(near_, near);
     y_ = y.data();
     grow_below({task.node, 0, m, task.depth}, progress);
     y_ = all;
+    std::swap(near_, near);
     std::swap(lists_, lists);
     table_ = whole;
-    near_.clear();
   }
+
+  // The case of the table that came in.
+  Case original(Case i) const { return near_.empty() ? i : near_[index(i)]; }
 
   Split best(std::size_t begin, std::size_t end) {
     Split winner;
@@ -319,10 +330,7 @@ class Grower {
 
   void close(std::int32_t node, std::size_t begin, std::size_t end) {
     tree_.leaf[index(node)] = tree_.leaves;
-    for (std::size_t i = begin; i < end; ++i) {
-      const Case row = rows()[i];
-      leaf_of_[index(near_.empty() ? row : near_[index(row)])] = tree_.leaves;
-    }
+    for (std::size_t i = begin; i < end; ++i) leaf_of_[index(original(rows()[i]))] = tree_.leaves;
     ++tree_.leaves;
     done_ += end - begin;
   }

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import shoal.kernels._native as native
+from shoal.kernels import classes as module
 from shoal.kernels.classes import class_sizes, classes, distinct, first_rows, lone_cells, text_codes
 
 
@@ -199,3 +201,24 @@ def test_fractions_and_signs_of_zero_stay_apart():
 def test_all_nans_are_one_value():
     bits = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF8000000000001, 0x3FE0000000000000], dtype=np.uint64)
     assert classes([bits.view(np.float64)], 4)[1].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("many", [1, 1 << 20])
+@pytest.mark.parametrize("kinds", [("int32", "int8"), ("int64", "uint32", "int16"), ("int64", "float64"), ("uint64",)])
+def test_classes_by_a_sort_are_those_of_the_kernel(kinds, many, monkeypatch):
+    """Also where lowest numbers are far from 0, and where there is no room to put a row's numbers together."""
+    monkeypatch.setattr(module, "MANY", many)
+    rng = np.random.default_rng(len(kinds))
+    for spread, low in ((2, 0), (40, -20), (1 << 15, 0), (1 << 40, 1 << 44)):
+        columns = []
+        for kind in kinds:
+            whole = np.dtype(kind).kind in "iu"
+            span = min(spread, np.iinfo(kind).max // 4) if whole else spread
+            begin = low if kind == "int64" else max(low, -100) if kind.startswith("int") and low < 0 else 0
+            columns.append((rng.integers(0, span, 300) + begin).astype(kind))
+        ids, sizes = classes(columns, 300)
+        expected, counted = native.classes(columns, 300)
+        assert (ids.tolist(), sizes.tolist()) == (expected.tolist(), counted.tolist())
+        assert (ids.dtype, sizes.dtype) == (expected.dtype, counted.dtype)
+        assert class_sizes(columns, 300).tolist() == native.class_sizes(columns, 300).tolist()
+    assert classes([], 5)[0].tolist() == [0] * 5

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from naive import fuzzy as naive
 from shoal.constraints import Constraints
+from shoal.kernels.arrays import Rule
 from shoal.kernels.partition import fuzzy_step
 from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans
 from shoal.partition.fuzzy import SearchEffort, _alternate, _onto, fit, system_of
@@ -154,15 +155,16 @@ def test_extrapolated_steps_end_lower_than_as_many_plain_ones() -> None:
         assert np.abs(again - ended.centres).max() < 1e-5
 
 
-def test_many_centres_come_to_rest_where_all_weights_would_have_them() -> None:
+@pytest.mark.parametrize(("rule", "parameter"), [("power", 1.3), ("entropy", 200.0)])
+def test_many_centres_come_to_rest_where_all_weights_would_have_them(rule: Rule, parameter: float) -> None:
     """With more than 100 centres steps leave out those of which a record has a millionth."""
     x = np.random.default_rng(0).normal(size=(400, 2))
     records = Records.from_array(x)
     search = SearchEffort(starts=1, tolerance=1e-5, most_steps=200)
     system = system_of((), records, records.quasi_identifiers)[1]
-    rest = fit(records.matrix(), 120, "power", 1.3, system, search, np.random.default_rng(1), None)
-    means, objective = fuzzy_step(records.matrix(), rest.centres, "power", 1.3)
+    rest = fit(records.matrix(), 120, rule, parameter, system, search, np.random.default_rng(1), None)
+    means, objective = fuzzy_step(records.matrix(), rest.centres, rule, parameter)
     assert rest.converged
     assert rest.objective == objective
-    after = fuzzy_step(records.matrix(), means, "power", 1.3)[1]
+    after = fuzzy_step(records.matrix(), means, rule, parameter)[1]
     assert after == pytest.approx(objective, rel=1e-7)  # a step with all weights lowers it no more

@@ -637,6 +637,7 @@ def test_what_sdcapp_does_is_done_here(browser: Any, fresh: Running, tmp_path: P
         page.wait_for_selector("text=No step yet")
         recode = add(page, "Steps", "Global recoding")
         tick(page, recode, "age")
+        fill(page, recode, "bins", "")  # with which it begins
         fill(page, recode, "width", "20")
         recode.locator("text=What it would change").click()
         recode.locator("h4:text-is('age')").wait_for()

@@ -16,7 +16,8 @@ class EntropyFuzzyCMeans(FuzzyPartitioner):
     """Records draw one of c centres at random, with probabilities exp(-lambda |x - v|^2), normalised.
 
     The centres minimise sum_k sum_i (u_ki |x_k - v_i|^2 + u_ki log(u_ki) / lambda) over memberships with
-    sum_i u_ki = 1, with `constraints` among the centres that satisfy them. Otherwise as fuzzy-c-means.
+    sum_i u_ki = 1, with `constraints` among the centres that satisfy them. Otherwise as fuzzy-c-means, but steps are
+    not extrapolated.
 
     Parameters
     ----------

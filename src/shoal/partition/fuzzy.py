@@ -42,10 +42,9 @@ ALL_CENTRES = 100
 """Up to so many centres every record moves them all."""
 
 NEAR = 1e-6
-"""Beyond, and by the power rule, a record moves no centre whose weight is below this share of its nearest one's.
+"""Beyond, a record moves no centre whose weight is below this share of its nearest one's.
 
-The centres come to rest where all weights would have them, within a hundred-millionth of the objective. Under the
-entropy rule nothing is extrapolated or left out.
+The centres come to rest where all weights would have them, within a hundred-millionth of the objective.
 """
 
 SAMPLE = 20
@@ -180,7 +179,7 @@ def fit(
     tolerance. The weighted means are the best unconstrained centres, and because a centre's coordinates all have
     the same weights, the best constrained ones are the nearest points to them that satisfy the system.
     """
-    if rule == "power" and c > ALL_CENTRES:
+    if c > ALL_CENTRES:
         search = replace(search, least=NEAR)
     runs = []
     for number in range(search.starts):

@@ -105,17 +105,22 @@ def _riskiest(
 ) -> Iterator[Answer]:
     """The records in the smallest classes; of each the cell without which most others would be like it."""
     sizes = classes.of_record
-    first = np.zeros(len(classes.sizes), dtype=np.int64)
-    first[classes.ids] = np.arange(len(sizes))  # any record of a class stands for it
     codes = {name: side.records.codes_as_written(name) for name in keys}
-    of_class = {name: codes[name][first] for name in keys}
+    others, times = codes, np.ones(len(sizes), dtype=np.int64)
+    if 2 * len(classes.sizes) < len(sizes):  # any record of a class stands for it
+        first = np.zeros(len(classes.sizes), dtype=np.int64)
+        first[classes.ids] = np.arange(len(sizes))
+        others, times = {name: codes[name][first] for name in keys}, classes.sizes
     listed = min(MOST_RISKY, max(LEAST_RISKY, MOST_CELLS // max(len(sizes) * len(keys), 1)))
     for record in least(sizes, listed).tolist():
         if sizes[record] == len(sizes):
             return
-        others = {name: of_class[name] != codes[name][record] for name in keys}
-        single = sum(other.astype(np.int64) for other in others.values()) == 1
-        without = {name: int(sizes[record] + classes.sizes[others[name] & single].sum()) for name in keys}
+        unlike = {name: others[name] != codes[name][record] for name in keys}
+        differing = np.zeros(len(times), dtype=np.int16)
+        for unequal in unlike.values():
+            differing += unequal
+        by_one = differing == 1
+        without = {name: int(sizes[record] + times[unlike[name] & by_one].sum()) for name in keys}
         column = max(keys, key=lambda name: without[name])
         cell = side.frame[column][record]
         value = None if cell is None else str(cell)

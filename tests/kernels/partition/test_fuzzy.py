@@ -113,11 +113,11 @@ def test_short_groups_are_filled(least: int, c: int, spare: int, seed: int) -> N
     assert all(filled[i] == g for i, g in enumerate(labels) if before[g] <= least)
 
 
-@given(tables(st.integers(1, 12)), st.sampled_from(PARAMETERS), st.booleans())
-def test_a_step_without_far_centres_equals_its_twin(table, how, simd) -> None:
-    """Of each record the centres of a weight below the share are as if they were not there."""
-    x, centres = table
-    (rule, parameter), share = how, 0.0137
+SHARE = 0.0137
+
+
+def without_far(x, centres, rule, parameter):
+    """Masses, weighted sums and objective when, of each record, centres of a weight below the share are not there."""
     mass, sums, objective = np.zeros(len(centres)), np.zeros(centres.shape), 0.0
     for record in x:
         d2 = ((record - centres) ** 2).sum(axis=1)
@@ -127,15 +127,36 @@ def test_a_step_without_far_centres_equals_its_twin(table, how, simd) -> None:
             weight = (d2.min() / d2) ** (parameter / (parameter - 1.0))
         else:
             weight = (d2 == 0) * 1.0
-        near = np.flatnonzero(weight >= share)
-        u = naive.memberships(record[None], centres[near], *how)[0]
+        near = np.flatnonzero(weight >= SHARE)
+        u = naive.memberships(record[None], centres[near], rule, parameter)[0]
         w = u**parameter if rule == "power" else u
         mass[near] += w
         sums[near] += w[:, None] * record
         objective += float((w * d2[near]).sum())
         objective += 0.0 if rule == "power" else float((u * np.log(u)).sum()) / parameter
-    got, value = fuzzy_step(x, centres, *how, least=share, simd=simd)
+    return mass, sums, objective
+
+
+@given(tables(st.integers(1, 12)), st.sampled_from(PARAMETERS), st.booleans())
+def test_a_step_without_far_centres_equals_its_twin(table, how, simd) -> None:
+    x, centres = table
+    mass, sums, objective = without_far(x, centres, *how)
+    got, value = fuzzy_step(x, centres, *how, least=SHARE, simd=simd)
     assert value == pytest.approx(objective, rel=1e-11, abs=1e-11)
     heavy = mass > 1e-9
     assert got[heavy] == pytest.approx(sums[heavy] / mass[heavy, None], abs=1e-9)
+    assert (got[mass == 0] == centres[mass == 0]).all()
+
+
+@pytest.mark.parametrize("how", [("power", 1.1), ("power", 1.3), ("entropy", 3.0)])
+@pytest.mark.parametrize("grid", [False, True])
+def test_steps_among_many_centres_equal_their_twin(how, grid) -> None:
+    """On the grid many centres are as far as others."""
+    rng = np.random.default_rng(3)
+    x, centres = (rng.integers(-3, 4, (n, 3)) / 2 if grid else rng.normal(size=(n, 3)) for n in (30, 90))
+    mass, sums, objective = without_far(x, centres, *how)
+    got, value = fuzzy_step(x, centres, *how, least=SHARE)
+    assert value == pytest.approx(objective, rel=1e-11)
+    assert (mass == 0).any()
+    assert got[mass > 0] == pytest.approx(sums[mass > 0] / mass[mass > 0, None], abs=1e-9)
     assert (got[mass == 0] == centres[mass == 0]).all()

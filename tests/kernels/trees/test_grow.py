@@ -124,3 +124,15 @@ def test_nodes_of_a_large_table_are_grown_on_copies() -> None:
     sizes = np.bincount(tree.leaf_of)
     mean = np.bincount(tree.leaf_of, weights=y) / sizes
     assert np.allclose(mean[tree.leaf_of], y)
+
+
+def test_copies_are_made_of_copies() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.random((1, 263_000))  # more than two nodes of 131 072 cases, of which each has several of 8 192
+    y = x[0] * 64 // 1
+    tree = grow(Features.of(list(x), [0]), y, min_leaf=1000)
+    assert np.array_equal(tree.leaves(x), tree.leaf_of)
+    sizes = np.bincount(tree.leaf_of)
+    mean = np.bincount(tree.leaf_of, weights=y) / sizes
+    assert len(sizes) == 64
+    assert np.allclose(mean[tree.leaf_of], y)
