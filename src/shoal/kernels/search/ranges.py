@@ -17,7 +17,7 @@ def ranges_together(start: Longs, stop: Longs, pairs: int) -> Iterator[tuple[Lon
     and a place. Those that are empty do not come.
     """
     width = stop - start
-    reach = np.maximum(2 ** np.ceil(np.log2(np.maximum(width, 1))).astype(np.int64), LEAST)
+    reach = np.maximum(1 << np.frexp(np.maximum(width, 1) - 1)[1].astype(np.int64), LEAST)
     near = start // reach
     order = np.lexsort((start, near, reach))
     order = order[width[order] > 0]
