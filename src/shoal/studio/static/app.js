@@ -194,7 +194,8 @@ function Studio() {
     follow(state.source);
   }, [state?.source]);
   useEffect(() => {
-    const title = SCREENS.find(([name]) => name === screen)?.[1];
+    const title = SCREENS.find(([name]) => name === screen)?.[1], tab = document.querySelector('nav [aria-current]');
+    if (tab) tab.closest('nav').scrollLeft = tab.offsetLeft - 120; // where they do not all fit
     document.title = state?.source ? `${title} · ${state.source} · shoal studio` : 'shoal studio';
   }, [screen, state?.source]);
   if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${unreachable || 'The studio is loading.'}</p></main>`;
