@@ -21,6 +21,8 @@ from shoal.studio.linked import (
 )
 from shoal.studio.plans import put, reading
 from shoal.studio.preview import preview
+from shoal.studio.session import Session
+from shoal.studio.state import state_of
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import FileError, InputError
 
@@ -231,3 +233,13 @@ def test_what_a_step_does_to_persons_is_tried_on_some_of_them() -> None:
         assert sorted(whose) == sorted(person for person in frame["person"] if person in drawn)
     with pytest.raises(InputError, match="no such step"):
         persons_previewed(tables, plan, 1)
+
+
+def test_tables_stand_in_the_order_of_the_plan() -> None:
+    """Not of their names: what hangs on a table comes after it; those that no plan names come last."""
+    answer = facts_and_draft(dict(sorted(TABLES.items())), "three", FILES)
+    session = Session().opened("three", answer["facts"], answer["text"])
+    assert state_of(session, reading(answer["text"], Path()))["tables"] == ["people", "visits", "tests"]
+    for text in ("tables: {tests: {}, elsewhere: {}}", "tables: 3", "tables: [visits]", "columns: {}"):
+        names = state_of(session, reading(text, Path()))["tables"]
+        assert names == (["tests", "people", "visits"] if "elsewhere" in text else ["people", "tests", "visits"])

@@ -78,7 +78,7 @@ def test_several_files_become_a_release_of_linked_tables(
 
 def test_what_is_not_for_several_tables_says_why(browser: Any, fresh: Running, files: list[Path]) -> None:
     fresh.act("open", path=str(files[0].parent))
-    assert fresh.idle()["tables"] == ["people", "tests", "visits"]
+    assert fresh.idle()["tables"] == ["people", "visits", "tests"]
     with visit(browser, fresh, another(fresh), viewport={"width": 390, "height": 800}) as page:
         page.wait_for_selector(".box")
         for screen in SCREENS:

@@ -24,6 +24,7 @@ from shoal.report.headlines import main_measure
 from shoal.run.linked import links_of, with_persons
 from shoal.studio import profile
 from shoal.studio.arguments import Answer
+from shoal.studio.beginnings import SEED
 from shoal.studio.plans import Place, Problem, ReadPlan
 from shoal.studio.worker import Report
 from shoal.table.files.table import Table
@@ -115,8 +116,6 @@ def for_open_tables(read: ReadPlan, names: list[str]) -> ReadPlan:
 
 MOST_PERSONS = 150
 """Persons, at most, on whom a step of the whole plan is tried."""
-
-SEED = 1
 
 
 class LinkedTables:
