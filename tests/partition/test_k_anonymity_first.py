@@ -54,5 +54,6 @@ def test_groups_whose_candidates_lie_far_away_equal_the_twin(seed):
     def excess(members):
         return required.take(np.array(members)).excess(np.zeros(len(members), np.int64))[0]
 
-    first = k_anonymity_first(x, required.check, k)
-    assert [np.flatnonzero(first == g).tolist() for g in range(first.max() + 1)] == twins.k_anonymity_first(x, excess, k)
+    groups = k_anonymity_first(x, required.check, k)
+    formed = [np.flatnonzero(groups == g).tolist() for g in range(groups.max() + 1)]
+    assert formed == twins.k_anonymity_first(x, excess, k)
