@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import shoal
+from by_night import by_night
 from shoal.table.files.r_frames import read_r
 from shoal.table.files.r_values import DOUBLE, INTEGER, LIST, RValue, Writer, number_text, text_value
 from shoal.table.files.table import ReadOptions, Table
@@ -295,3 +296,17 @@ def test_a_zone_that_is_not_said_is_noted(tmp_path: Path) -> None:
     table = read_r(stored(tmp_path, frame_of({"t": times})), ReadOptions(judged=False))
     assert table.frame["t"].to_list() == [dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 1, 1)]
     assert "without a time zone" in table.notes["t"]
+
+
+def test_bytes_that_are_damaged_are_read_or_refused(tmp_path: Path, rng: np.random.Generator) -> None:
+    whole, path = np.frombuffer(lzma.decompress(base64.b64decode(OF_R)), dtype=np.uint8), tmp_path / "damaged.rds"
+    refused = 0
+    for place in rng.integers(0, len(whole), by_night(60, 3000)):
+        damaged = whole.copy()
+        damaged[place] = rng.choice([0, 1, 127, 255])
+        path.write_bytes(damaged.tobytes() if place % 2 else damaged[:place].tobytes())
+        try:
+            read_table(path, judged=bool(place % 3))
+        except FileError:
+            refused += 1
+    assert refused > 30

@@ -37,7 +37,7 @@ from shoal.table.files.spelling import spelling
 from shoal.table.files.statistical import whole_numbers
 from shoal.table.files.table import ReadOptions, Table, unreadable
 from shoal.table.files.value_labels import code_text, labels_of_cells
-from shoal.vocabulary.errors import FileError, quoted
+from shoal.vocabulary.errors import FileError, ShoalError, quoted
 
 ENDINGS = ("rds", "rdata", "rda")
 COMPRESSED: Mapping[bytes, Callable[[bytes], bytes]] = {
@@ -45,7 +45,8 @@ COMPRESSED: Mapping[bytes, Callable[[bytes], bytes]] = {
     b"BZh": bz2.decompress,
     b"\xfd7zXZ": lzma.decompress,
 }
-BROKEN = (struct.error, EOFError, IndexError, AttributeError, TypeError, RecursionError, zlib.error, lzma.LZMAError)
+BROKEN = (struct.error, EOFError, IndexError, AttributeError, TypeError, ValueError, OverflowError, RecursionError,
+          zlib.error, lzma.LZMAError)  # fmt: skip
 """Errors that a file gives which is none of R's, or is not whole."""
 
 OF_FRAME = {"names", "class", "row.names", "label"}
@@ -55,6 +56,21 @@ OF_COLUMN = {"class", "label", "levels", "labels", "tzone", "units", "na_values"
 
 def read_r(path: Path, options: ReadOptions) -> Table:
     """Read a data frame of R."""
+    try:
+        return _read(path, options)
+    except ShoalError:
+        raise
+    except UnsupportedError as error:
+        raise FileError(f"File '{path}' {error}. Write the data frame by itself in R: saveRDS(x, 'x.rds').") from None
+    except UnicodeError:
+        raise FileError(
+            f"File '{path}' has text of an encoding that it does not name. Mark it in R: enc2utf8."
+        ) from None
+    except BROKEN as error:
+        raise unreadable(path, "R", error) from None
+
+
+def _read(path: Path, options: ReadOptions) -> Table:
     frame, beside = _data_frame(path)
     columns = dict(zip(map(str, frame.texts("names")), frame.data))
     cells, reasons, codes, missing_codes, notes = {}, {}, {}, {}, {}
@@ -97,19 +113,10 @@ def read_r(path: Path, options: ReadOptions) -> Table:
 def _data_frame(path: Path) -> tuple[RValue, list[str]]:
     """The only data frame of a file, and a phrase for each thing beside it."""
     raw = path.read_bytes()
-    try:
-        for start, expanded in COMPRESSED.items():
-            raw = expanded(raw) if raw.startswith(start) else raw
-        named = raw[:5] in (b"RDX2\n", b"RDX3\n")
-        value = Reader(raw[5 * named :]).value()
-    except UnsupportedError as error:
-        raise FileError(f"File '{path}' {error}. Write the data frame by itself in R: saveRDS(x, 'x.rds').") from None
-    except UnicodeError:
-        raise FileError(
-            f"File '{path}' has text of an encoding that it does not name. Mark it in R: enc2utf8."
-        ) from None
-    except BROKEN as error:
-        raise unreadable(path, "R", error) from None
+    for start, expanded in COMPRESSED.items():
+        raw = expanded(raw) if raw.startswith(start) else raw
+    named = raw[:5] in (b"RDX2\n", b"RDX3\n")
+    value = Reader(raw[5 * named :]).value()
     objects = value.data if named and value.kind == PAIRS else [("", value)]
     frames = [item for _, item in objects if isinstance(item, RValue) and "data.frame" in item.texts("class")]
     if len(frames) != 1:
