@@ -8,7 +8,7 @@ import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -225,12 +225,29 @@ def _cast(column: str, kind: str) -> str:
 
 
 def _forms(cells: Any) -> dict[str, "_Forms"]:
-    """Forms of the cells of each column, by one look at all cells."""
+    """Forms of the cells of each column, by one look at all cells.
+
+    Of columns of numbers that were alike so far the different cells are looked at together: few tell anything new.
+    """
     forms = {name: _Forms() for name in cells.columns}
     for batch in cells.to_arrow_reader(max(CELLS_AT_ONCE // max(len(forms), 1), 1)):
-        for name, column in zip(forms, batch.columns, strict=True):
-            forms[name].see(cast(pl.Series, pl.from_arrow(column)).drop_nulls())
+        alike: dict[Any, list[tuple[_Forms, pl.Series]]] = {}
+        for (name, of), column in zip(forms.items(), batch.columns, strict=True):
+            key = (of.whole, of.codes, of.long) if of.numbers else name
+            alike.setdefault(key, []).append((of, cast(pl.Series, pl.from_arrow(column)).rename("")))
+        for together in alike.values():
+            if not together[0][0].numbers or not _nothing_new(together):
+                for of, column in together:
+                    of.see(column.drop_nulls())
     return forms
+
+
+def _nothing_new(alike: list[tuple["_Forms", pl.Series]]) -> bool:
+    """True if further cells of columns of numbers with the same forms leave these as they are."""
+    before = alike[0][0]
+    after = replace(before)
+    after.see(pl.concat([column for _, column in alike]).unique().drop_nulls())
+    return after == before
 
 
 @dataclass
@@ -263,7 +280,8 @@ class _Forms:
 
     def see(self, cells: pl.Series) -> None:
         """Take further cells into account."""
-        for some in (cells.head(1), cells):  # the first cell tells of most columns of text
+        # The first cell tells of most columns of text.
+        for some in (cells.head(1), cells) if self.numbers is None else (cells,):
             if len(some) and self.numbers is not False:
                 self._see_numbers(some.str.strip_chars(" "))
         if self.numbers:
