@@ -11,7 +11,7 @@ from typing import Any
 from method_pages import cell, markdown
 
 import shoal
-from shoal.vocabulary.registry import docstring_sections
+from shoal.vocabulary.parameters import docstring_sections
 
 LONGEST_LINE = 100
 

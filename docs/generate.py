@@ -21,7 +21,8 @@ from shoal.plan import Plan
 from shoal.plan.sections import About, EditRules, LedgerRules, Output
 from shoal.table.schema import Column
 from shoal.vocabulary.glossary import TERMS
-from shoal.vocabulary.registry import KIND_NAMES, SCALE_NAMES, docstring_sections, registered
+from shoal.vocabulary.parameters import docstring_sections
+from shoal.vocabulary.registry import KIND_NAMES, SCALE_NAMES, registered
 
 REFERENCE = Path(__file__).parent / "reference"
 GROWTH = Path(__file__).parents[1] / "bench" / "growth.json"

@@ -18,9 +18,10 @@ from shoal.vocabulary.parameters import (
     Method,
     Secret,
     TablePath,
+    docstring_sections,
     holds,
 )
-from shoal.vocabulary.registry import KIND_NAMES, SCALE_NAMES, Entry, docstring_sections, registered
+from shoal.vocabulary.registry import KIND_NAMES, SCALE_NAMES, Entry, registered
 
 KINDS = {
     "partition": ("Partitions", "Ways to divide records into groups: `{partition: NAME, ...}` in a plan."),

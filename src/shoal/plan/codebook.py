@@ -4,7 +4,7 @@ from shoal.table.files.json_text import Record
 from shoal.table.files.missing_codes import still_missing
 from shoal.table.files.table import Table
 from shoal.table.schema import Column, Schema
-from shoal.vocabulary.registry import docstring_sections
+from shoal.vocabulary.parameters import docstring_sections
 
 OF_PLAN = ("role", "level", "label", "decimals")
 """Facts about a column that its readers need and the plan states."""

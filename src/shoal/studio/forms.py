@@ -21,8 +21,18 @@ from shoal.privacy.of_units import UnitModel
 from shoal.studio.arguments import Answer
 from shoal.table.schema import LEVELS, ROLES, Column, Missing
 from shoal.vocabulary.glossary import TERMS
-from shoal.vocabulary.parameters import ColumnName, Columns, Holds, KeyFile, Method, Secret, TablePath, holds
-from shoal.vocabulary.registry import KIND_NAMES, KINDS, Entry, docstring_sections, registered, spec_of
+from shoal.vocabulary.parameters import (
+    ColumnName,
+    Columns,
+    Holds,
+    KeyFile,
+    Method,
+    Secret,
+    TablePath,
+    docstring_sections,
+    holds,
+)
+from shoal.vocabulary.registry import KIND_NAMES, KINDS, Entry, registered, spec_of
 
 GOALS = (
     ("Hide people in groups", ("partition",), r"", r"^(MDAV|V-MDAV|Refine)"),

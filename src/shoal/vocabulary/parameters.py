@@ -9,10 +9,12 @@ how record.json is written, what a form offers and what the documentation says. 
 from a fixed list need no marker: they are settings. Everything else must be classified, which a contract test checks.
 """
 
+import re
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from inspect import cleandoc
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from weakref import WeakKeyDictionary
 
@@ -155,3 +157,13 @@ def _plain(annotation: Any) -> bool:
     if origin is tuple:
         return all(part is Ellipsis or _plain(part) for part in get_args(annotation))
     return origin is Literal or annotation in (int, bool, None, type(None))
+
+
+def docstring_sections(docstring: str | None) -> tuple[str, dict[str, str], str]:
+    """The parts of a numpydoc docstring: its text, the description of each parameter, and the other sections."""
+    text, *sections = re.split(r"\n\n(?=\w+\n---)", cleandoc(docstring or ""))
+    if not sections or not sections[0].startswith("Parameters\n"):
+        return text, {}, "\n\n".join(sections)
+    body = sections[0].split("\n", 2)[2]
+    entries = re.findall(r"^(\S.*)\n((?:(?: +.*)?(?:\n|\Z))+)", body, re.M)
+    return text, {names: meaning.rstrip("\n") for names, meaning in entries}, "\n\n".join(sections[1:])

@@ -16,12 +16,11 @@ so nothing else has to be edited when a method is added. A package of its own br
 
 import importlib
 import pkgutil
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache, wraps
 from importlib.metadata import EntryPoint, entry_points
-from inspect import cleandoc
+from inspect import Parameter, Signature
 from typing import Any, Literal, TypeVar, cast, dataclass_transform, get_args
 
 import numpy as np
@@ -35,10 +34,10 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass as checked_dataclass
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import ArgsKwargs, CoreSchema
 
 from shoal.vocabulary.errors import Mistake, ParameterError, quoted, unknown
-from shoal.vocabulary.parameters import Method, broken_rules
+from shoal.vocabulary.parameters import Method, broken_rules, docstring_sections
 
 KINDS = ("partition", "replace", "mask", "privacy", "risk", "utility")
 
@@ -101,6 +100,15 @@ class Entry:
             f.name: f.default_factory() if f.default_factory is not MISSING else f.default for f in fields(self.cls)
         }
 
+    @property
+    def signature(self) -> Signature:
+        """How its class is called."""
+        types = {f.name: f.type for f in fields(self.cls)}
+        given = [(n, Parameter.empty if value is MISSING else value) for n, value in self.parameters.items()]
+        keyword = Parameter.KEYWORD_ONLY
+        parameters = [Parameter(n, keyword, default=value, annotation=types[n]) for n, value in given]
+        return Signature(parameters, return_annotation=None)
+
     def json_schema(self) -> JsonSchemaValue:
         """The JSON schema of the method's parameters."""
         return TypeAdapter(self.cls).json_schema(ref_template="#/$defs/{model}")
@@ -125,7 +133,7 @@ def method(
     """
 
     def enter(cls: C) -> C:
-        config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+        config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
         method: Any = checked_dataclass(frozen=True, kw_only=True, config=config)(cls)
         method.method_name, method.title = name, title
         method.__doc__ = _with_shared_parameters(method)
@@ -138,7 +146,7 @@ def method(
                 f"Two modules have a {KIND_NAMES[method.method_kind]} '{name}': {namesake.cls.__module__} and "
                 f"{method.__module__}. Rename one."
             )
-        _entries[method.method_kind, name] = Entry(
+        entered = Entry(
             name=name,
             kind=method.method_kind,
             cls=method,
@@ -147,6 +155,8 @@ def method(
             example=example or {},
             example_columns=example_columns,
         )
+        method.__signature__ = entered.signature
+        _entries[method.method_kind, name] = entered
         return cast(C, method)
 
     return enter
@@ -175,24 +185,16 @@ def _with_shared_parameters(cls: type[Any]) -> str:
     return "\n\n".join(part for part in (text, parameters, rest) if part)
 
 
-def docstring_sections(docstring: str | None) -> tuple[str, dict[str, str], str]:
-    """The parts of a numpydoc docstring: its text, the description of each parameter, and the other sections."""
-    text, *sections = re.split(r"\n\n(?=\w+\n---)", cleandoc(docstring or ""))
-    if not sections or not sections[0].startswith("Parameters\n"):
-        return text, {}, "\n\n".join(sections)
-    body = sections[0].split("\n", 2)[2]
-    entries = re.findall(r"^(\S.*)\n((?:(?: +.*)?(?:\n|\Z))+)", body, re.M)
-    return text, {names: meaning.rstrip("\n") for names, meaning in entries}, "\n\n".join(sections[1:])
-
-
 LARGEST_NUMBER = 1 << 63
 """Whole numbers from here on do not fit the integers of the kernels."""
 
 
 def _check_on_construction(cls: type[Any], name: str) -> None:
-    plain = cls.__init__
+    @cache
+    def validator() -> Any:  # built when a method is made for the first time
+        return TypeAdapter(cls).validator
 
-    @wraps(plain)
+    @wraps(cls.__init__)
     def checked(self: Any, *args: Any, **kwargs: Any) -> None:
         if args:
             raise ParameterError(f"{name} takes its parameters by name, as in {cls.__name__}(k=5).")
@@ -203,7 +205,7 @@ def _check_on_construction(cls: type[Any], name: str) -> None:
             if isinstance(value, int) and abs(value) >= LARGEST_NUMBER:
                 raise ParameterError(f"{name}: {key} must be below 2^63.")
         try:
-            plain(self, **kwargs)
+            validator().validate_python(ArgsKwargs((), kwargs), self_instance=self)
         except ValidationError as error:
             mistakes = _in_words(cls, name, error)
             raise ParameterError(" ".join(sentence for _, sentence in mistakes), mistakes) from None
