@@ -7,14 +7,15 @@
 // member that gives way returns to the records that are left but not to this group's candidates. Fewer than 2k
 // records left make the last group.
 //
-// A group whose excess is the least that k records can have is left as it is: no candidate could lower it.
+// A group whose excess is the least that k records can have is left as it is: no candidate could lower it. After some
+// candidates in vain only those are looked at that could, by what they have in columns of few bins (prospects.hpp): they
+// may lie far away, behind most of the records.
 //
 // A try costs one update of the excess for each different member value (requirement_check.hpp). Ties go to the nearer
 // member, then to the lower row. Candidates come from the tree, a few at first and four times as many whenever they
 // are used up, so that a group that soon holds looks at few records.
 #include "core/progress.hpp"
-#include "requirement/requirement_check.hpp"
-#include "search/coded_points.hpp"
+#include "requirement/prospects.hpp"
 
 namespace shoal {
 namespace {
@@ -24,7 +25,7 @@ class KAnonymityFirst {
  public:
   KAnonymityFirst(const Points& table, RequirementCheck& check, std::size_t k)
       : table_(table), k_(k), check_(check), mean_(mean_of(table)), engine_(table, all_rows(table.n), scans_for(table, true)),
-        label_(table.n, -1), enough_(std::max(0.0, check.least(k))) {
+        prospects_(table, check), label_(table.n, -1), enough_(std::max(0.0, check.least(k))) {
     for (std::size_t i = 0; i < table.n; ++i) mean_.add(table.row(i));
   }
 
@@ -40,7 +41,8 @@ class KAnonymityFirst {
   }
 
  private:
-  static constexpr std::size_t kMore = 4;  // times as many candidates as before
+  static constexpr std::size_t kMore = 4;       // times as many candidates as before
+  static constexpr std::size_t kPatience = 16;  // candidates in vain
 
   const double* row(Record i) const { return table_.row(static_cast<std::size_t>(i)); }
 
@@ -56,31 +58,42 @@ class KAnonymityFirst {
   // Exchange members for the next nearest until the group has no excess, or the least that there can be.
   void settle(Record seed, std::vector<Record>& members, Progress& progress) {
     GroupState group = check_.open(members);
-    const std::size_t live = engine_.live();
-    for (std::size_t next = k_; group.excess > enough_ && next < live; ++next) {
+    const std::size_t live = engine_.live(), patience = prospects_.any() ? kPatience : live;
+    std::size_t next = k_;
+    for (std::size_t vain = 0; group.excess > enough_ && next < live && vain < patience; ++next) {
       if (next == near_.size()) engine_.nearest(row(seed), seed, std::min(kMore * next, live), near_);
-      exchange(members, group, near_[next].row);
-      progress.tick(1.0 - static_cast<double>(live) / static_cast<double>(label_.size()));
+      vain = exchange(members, group, near_[next].row, progress) ? 0 : vain + 1;
+    }
+    if (group.excess <= enough_ || next == live) return;
+    prospects_.begin([&](Record i) { return engine_.alive(i); });
+    Neighbour last = near_[next - 1];  // after the seed, which is the lowest row of its equals
+    for (bool moved = true; group.excess > enough_;) {
+      last = prospects_.next(row(seed), last, group, moved);
+      if (last.row < 0) return;
+      moved = exchange(members, group, last.row, progress);
     }
   }
 
   // Put `candidate` where the excess becomes least, if that lowers it.
-  void exchange(std::vector<Record>& members, GroupState& group, Record candidate) const {
+  bool exchange(std::vector<Record>& members, GroupState& group, Record candidate, Progress& progress) const {
+    progress.tick(1.0 - static_cast<double>(engine_.live()) / static_cast<double>(label_.size()));
     double least = group.excess;
     std::size_t best = members.size();
     for (std::size_t r = 0; r < members.size(); ++r) {
       const double after = check_.excess_after_swap(group, members[r], candidate);
       if (after < least) least = after, best = r;
     }
-    if (best == members.size()) return;
+    if (best == members.size()) return false;
     check_.swap(group, members[best], candidate);
     members[best] = candidate;
+    return true;
   }
 
   void close(const std::vector<Record>& members) {
     for (const Record i : members) {
       label_[static_cast<std::size_t>(i)] = count_;
       mean_.remove(row(i));
+      prospects_.remove(i);
     }
     engine_.remove(members);
     ++count_;
@@ -91,6 +104,7 @@ class KAnonymityFirst {
   RequirementCheck& check_;
   MeanOf<Points> mean_;
   EngineOf<Points> engine_;
+  Prospects<Points> prospects_;
   std::vector<Neighbour> near_;  // of the seed, itself first
   std::vector<std::int32_t> label_;
   double enough_;

@@ -104,6 +104,20 @@ class RequirementCheck {
     return worst;
   }
 
+  // The least excess in one column with a record of this bin in the place of a member.
+  double least_with(const GroupState& group, std::size_t q, Bin in) const {
+    const auto& list = group.bins[q];
+    double least = 1e300;
+    for (std::size_t out = 0; out < list.size(); ++out) {
+      if (out > 0 && list[out] == list[out - 1]) continue;
+      const Wide now = group.states[q];
+      const Wide after =
+          list[out] == in ? now : requirements_[q]->state_after_swap(list.data(), list.size(), now, out, in);
+      least = std::min(least, requirements_[q]->excess(after, list.size()));
+    }
+    return least;
+  }
+
   double excess_after_leaving(const GroupState& group, Record out) {
     double worst = -1e300;
     for (std::size_t q = 0; q < columns(); ++q) {

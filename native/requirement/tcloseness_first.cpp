@@ -15,38 +15,11 @@
 #include "core/progress.hpp"
 #include "core/words.hpp"
 #include "search/brute.hpp"
-#include "search/coded_points.hpp"
+#include "search/stratum.hpp"
 #include <memory>
 
 namespace shoal {
 namespace {
-
-template <class Points, class Engine>
-class Stratum {
- public:
-  // `rows`: the stratum's rows of the whole table, ascending, so that ties are broken alike in both.
-  Stratum(const Points& whole, std::vector<std::int32_t> rows, const Scans& scans)
-      : table_(whole, rows), rows_(std::move(rows)), engine_(table_, all_rows(table_.n), scans) {}
-
-  std::size_t live() const { return engine_.live(); }
-
-  // Remove and return the record nearest to q; if `seed` (or -1) is one of the stratum's, it is the one.
-  std::int32_t take_nearest(const double* q, std::int32_t seed) {
-    const auto here = std::lower_bound(rows_.begin(), rows_.end(), seed);
-    const bool own = here != rows_.end() && *here == seed;
-    const std::int32_t local = own ? static_cast<std::int32_t>(here - rows_.begin()) : -1;
-    engine_.nearest(q, local, 1, neighbours_);
-    removed_.assign(1, neighbours_.front().row);
-    engine_.remove(removed_);
-    return rows_[removed_.front()];
-  }
-
- private:
-  Points table_;
-  std::vector<std::int32_t> rows_, removed_;
-  std::vector<Neighbour> neighbours_;
-  Engine engine_;
-};
 
 template <class Points, class Engine>
 class TClosenessFirst {

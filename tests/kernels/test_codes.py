@@ -109,3 +109,14 @@ def test_squares_to_centres_by_hand_and_by_points():
     centres = np.array([points[labels == g].mean(axis=0) for g in range(5)])
     expected = ((points[rows][:, None] - centres) ** 2).sum(axis=2)
     np.testing.assert_allclose(packed.squares_to_centres(rows, labels, 5), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_groups_whose_candidates_lie_far_away_are_the_same(seed):
+    packed, points, _ = both(150, seed, 0.2)
+    ill = np.digitize(points[:, 0], [-0.8, -0.2, 0.4]).astype(np.int32)
+    columns = [Variable(name="ill", role="confidential", level="nominal", categories=(*"abcd",), values=ill)]
+    bins = confidential_bins(Records.of(columns))
+    required = GroupRequirement.of(bins, [emd.Close(c.table(), 0.2) for c in bins])
+    first = k_anonymity_first(packed.x, required.check, 3, coding=packed.coding)
+    np.testing.assert_array_equal(first, k_anonymity_first(points, required.check, 3))
