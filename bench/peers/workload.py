@@ -3,8 +3,9 @@
     python bench/peers/workload.py --adult adult.csv --domain adult-domain.json [--beside "AIM=made.csv" ...]
 
 Both files are those of the repository of AIM's authors, ryan112358/private-pgm: 48 842 records of 14 columns, whose
-categories are numbers from 0. A table that AIM made of them (`mechanisms/aim.py --save made.csv`) is measured by the
-same rule as ours.
+categories are numbers from 0. AIM itself runs beside ours with `--aim mechanisms/aim.py --python PYTHON`, an
+interpreter that has its package `mbi`; it takes hours by its own account, and is stopped after `--seconds` of CPU. A
+table that it made elsewhere is measured with `--beside AIM=made.csv`.
 
 The error is that of McKenna, Mullins, Sheldon & Miklau (2022): the sum over cells of the absolute difference of two
 marginals, over the number of records, as a mean over the workload (their implementation prints half of it). Workloads
@@ -14,6 +15,10 @@ weights that are squares of exponential numbers. Each is measured on a table mad
 
 import argparse
 import json
+import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from itertools import combinations
@@ -54,11 +59,36 @@ def made(
     return pl.DataFrame(data.rebuild(change.records).native).cast(pl.Int64)
 
 
+def by_aim(arguments: argparse.Namespace, epsilon: float, out: Path) -> str:
+    """Run AIM's own programme with its defaults on all sets of three columns; the reason if it made no table."""
+    if not arguments.aim.is_file():
+        return f"there is no {arguments.aim}"
+    asked = [arguments.python.absolute(), arguments.aim.resolve(), "--dataset", arguments.adult.resolve()]
+    asked += ["--domain", arguments.domain.resolve(), "--epsilon", str(epsilon), "--delta", str(arguments.delta)]
+    asked += ["--degree", "3", "--max_cells", "1000000", "--save", out.resolve()]
+    limit = (arguments.seconds, arguments.seconds)
+    done = subprocess.run(
+        list(map(str, asked)),
+        cwd=arguments.aim.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, limit),
+    )
+    if done.returncode < 0:
+        choices = done.stdout.count("Measuring Clique")
+        return f"it was stopped after {arguments.seconds} CPU s, in which it had chosen {choices} sets of columns"
+    return "" if out.is_file() else (done.stderr.strip().splitlines() or ["it wrote no table"])[-1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--adult", type=Path, required=True, help="adult.csv")
     parser.add_argument("--domain", type=Path, required=True, help="adult-domain.json: the number of each's categories")
     parser.add_argument("--beside", nargs="*", default=[], help="NAME=FILE: tables that others made, to be measured")
+    parser.add_argument("--aim", type=Path, help="mechanisms/aim.py of private-pgm")
+    parser.add_argument("--python", type=Path, default=Path(sys.executable), help="an interpreter that has mbi")
+    parser.add_argument("--seconds", type=int, default=900, help="of CPU, for AIM")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[1.0])
     parser.add_argument("--delta", type=float, default=1e-9)
     parser.add_argument("--seeds", type=int, default=1)
@@ -83,6 +113,13 @@ def main() -> None:
     for beside in arguments.beside:
         name, file = beside.split("=", 1)
         line(name, pl.read_csv(file))
+    for epsilon in arguments.epsilon if arguments.aim else ():
+        with tempfile.TemporaryDirectory() as place:
+            out = Path(place) / "made.csv"
+            if why := by_aim(arguments, epsilon, out):
+                print(f"AIM, epsilon {epsilon:g}: not measured; {why}", flush=True)
+            else:
+                line(f"AIM, epsilon {epsilon:g}", pl.read_csv(out))
     for epsilon in arguments.epsilon:
         for seed in range(1, arguments.seeds + 1):
             for by in (None, TARGET):

@@ -55,6 +55,7 @@ GOALS = (
         r"\b(of each person|of a person|persons by all)\b",
         r"persons|profiles",
     ),
+    ("Draw a sample, or match official counts", ("mask",), r"\b(random sample|calibrat\w+)", r"^Sampl"),
     ("Differential privacy", ("mask",), r"\b(differential|epsilon)", r"noise|mechanism"),
 )
 """Goals of a person, the kinds of methods that serve them, a pattern that a method's description must match, and one
@@ -74,6 +75,7 @@ WORDS = (
     ("dates days shift time", r"\bdates?\b"),
     ("hash code number encrypt key", r"\bpseudonym"),
     ("subset part fraction draw", r"\bsampl"),
+    ("population census margins totals raking weights ipf", r"\bcalibrat"),
     ("flip misclassify randomised response", r"\bpost-randomis|transition"),
 )
 """What people say, and the descriptions of the methods that they mean."""
