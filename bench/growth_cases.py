@@ -180,14 +180,14 @@ FURTHER: dict[str, dict[str, Any]] = {
     **{key: {"table": PEOPLE} for key in ("known-records", "records-per-person")},
     "gaps": {"table": PEOPLE, "parameters": given(order="o0")},
     "transitions": {"table": PEOPLE, "parameters": given(column="s0", order="o0")},
-    "gini": {"table": {"positive": True}},
+    **{key: {"table": {"positive": True}} for key in ("calibrate", "gini")},
     "inconsistencies": {"parameters": given(rules=["x0 <= 100"])},
     "lower-bound": {"parameters": given(k=5)},
     "train-test": {"parameters": given(target="s0")},
 }
 """What methods need beside the tables that most take: more in the table, and parameters that are made of it."""
 
-OF_ONE_COLUMN = ("univariate",)
+OF_ONE_COLUMN = ("univariate", "calibrate")
 
 
 def account_of(which: str, records: Records) -> Callable[[], Any]:

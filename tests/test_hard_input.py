@@ -153,7 +153,7 @@ def test_a_time_zone_and_a_duration_survive_a_centroid(kind: str) -> None:
     assert abs(back["y"].dt.total_seconds().mean() - frame["y"].dt.total_seconds().mean()) < 1
 
 
-@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt", "rds"])
 def test_truth_values_can_be_released_in_statistical_formats(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("pyreadstat")
     release = protect(table([True, False] * 30), {"x": "other"}, output={"format": ending, "shuffle": False})

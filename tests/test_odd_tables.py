@@ -16,7 +16,7 @@ from shoal.vocabulary.errors import FileError, Refused
 
 N = 40
 RNG = np.random.default_rng(2)
-FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
+FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "xpt", "rds")
 TABLE = pl.DataFrame(
     {"a": RNG.integers(1, 9, N), "b": RNG.choice(list("xyz"), N), "c": np.round(RNG.lognormal(2, 1, N), 2)}
 )

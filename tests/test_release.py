@@ -220,7 +220,7 @@ def test_a_release_is_made_again_from_its_record(tmp_path: Path) -> None:
     assert files_of(out / "release") == files_of(again / "release")
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt", "rds"])
 def test_every_format_is_proved_on_the_file(tmp_path: Path, ending: str) -> None:
     out = shoal.protect(people(), plan(output={"format": ending}), seed=1).write(tmp_path / "out")
     back = shoal.read(out / "release" / f"data.{ending}")

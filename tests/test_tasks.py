@@ -112,7 +112,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     os.chdir(folder)
     people = survey()
     labels = {"age": "age in years", "weight": "sampling weight", "income": "monthly income"}
-    for name in ("survey.sav", "survey.dta"):
+    for name in ("survey.sav", "survey.dta", "survey.rds"):
         write_table(Table(frame=people, labels=labels), Path(name))
     people.write_csv("survey.csv")
     people.write_parquet("survey.parquet")

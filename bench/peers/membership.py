@@ -28,12 +28,14 @@ from peers.synthesis import SUBMITTED_WITHOUT  # noqa: E402
 COLUMNS = ("PUMA", "AGEP", "SEX", "MSP", "EDU", "PINCP_DECILE", "INDP_CAT", "OWN_RENT")
 CLASSES = {"AGEP": (0, 5, 10, 15, 18, 22, 26, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 99)}
 
+CHOSEN = {"no_exact_matches": True, "candidates": 3, "by": "PUMA"}
+
 TREES = {
     "cart": {},
     "cart, no_exact_matches": {"no_exact_matches": True},
-    "cart, candidates": {"no_exact_matches": True, "candidates": 3, "by": ["PUMA"]},
-    "cart, min_leaf 20": {"min_leaf": 20},
-    "cart, min_leaf 50": {"min_leaf": 50},
+    "cart, candidates": CHOSEN,
+    **{f"cart, min_leaf {least}": {"min_leaf": least} for least in (20, 50, 100, 200, 400, 800)},
+    **{f"cart, candidates, min_leaf {least}": {"min_leaf": least, **CHOSEN} for least in (50, 100, 200, 400)},
     "cart, min_leaf 3": {"min_leaf": 3},
     "forest": {"replace": "forest"},
 }

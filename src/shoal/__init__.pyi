@@ -9,6 +9,7 @@ from shoal.desk.frontier import explore as explore
 from shoal.desk.init import init as init
 from shoal.desk.protect import protect as protect
 from shoal.mask.bottom_code import BottomCode as BottomCode
+from shoal.mask.calibrate import Calibrate as Calibrate
 from shoal.mask.data_swap import DataSwap as DataSwap
 from shoal.mask.generalise import Generalise as Generalise
 from shoal.mask.geometric import Geometric as Geometric

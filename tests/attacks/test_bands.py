@@ -28,7 +28,7 @@ from shoal.table.variable import Variable
 from shoal.vocabulary.facts import FEWEST, Band, ByColumn, Count, Fact, Figure, Nested, OfPlan, OfRelease, Share
 from shoal.vocabulary.registry import registered
 
-TABLES = by_night(40, 250)
+TABLES = by_night(25, 250)
 COSTLY = {
     "density-ratio": by_night(2, 4),
     "membership-inference": by_night(5, 12),

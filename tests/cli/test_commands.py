@@ -370,7 +370,7 @@ def test_what_is_no_release_is_not_overwritten_even_on_request(run: Run, files: 
     assert (files / "out" / "letter").read_text() == "kept"
 
 
-LIMITS = {"csv": 9000, "parquet": 5000, "xlsx": 9000, "sav": 9000, "dta": 9000, "xpt": 90000}
+LIMITS = {"csv": 9000, "parquet": 5000, "xlsx": 9000, "sav": 9000, "dta": 9000, "xpt": 90000, "rds": 9000}
 """Bytes that a file may have, by format: less than the table needs."""
 
 LIMITED = """

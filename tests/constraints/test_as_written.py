@@ -88,7 +88,7 @@ def test_an_audit_judges_rules_that_no_record_of_the_release_can_obey(rules: lis
     assert [verdict.achieved for verdict in verdicts.verdicts] == broken
 
 
-FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
+FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "xpt", "rds")
 
 
 @pytest.mark.parametrize("ending", FORMATS)

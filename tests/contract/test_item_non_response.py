@@ -16,6 +16,7 @@ from shoal.vocabulary.errors import DataError
 from shoal.vocabulary.registry import Entry, registered
 
 REFUSES = {
+    "calibrate": ("Column 'income' must hold a weight of 0 or more", "a weight that is missing is none"),
     "muralidhar-sarathy": ("'age', 'size': cells are missing where others", "a record needs a share of all its cells"),
     "private-microaggregation": ("Column 'age' has", "means of groups hide no gaps"),
     "safepub": ("Column 'illness' has", "levels are stated from outside, and none is that of a missing cell"),

@@ -185,7 +185,7 @@ def last(columns: list[str], *, whole: bool) -> list[dict[str, Any]]:
     ]
 
 
-FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
+FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "xpt", "rds")
 
 
 @pytest.fixture(scope="module")

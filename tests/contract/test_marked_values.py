@@ -76,7 +76,7 @@ def marked(folder: Path) -> list[tuple[str, str]]:
     return [(n, mark) for n, text in files(folder).items() for mark in MARKS if any(f in text for f in forms(mark))]
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt", "rds"])
 def test_no_mark_is_in_any_file_of_a_release(tmp_path: Path, ending: str) -> None:
     plan = {
         "columns": COLUMNS,

@@ -39,6 +39,7 @@ MASKS: dict[str, list[dict[str, Any]]] = {
         *({"kind": kind, "variance": 0.1} for kind in ("correlated", "restricted", "multiplicative", "orthogonal")),
     ],
     "bottom-code": [{"k": 5}],
+    "calibrate": [{"columns": ["c"]}],
     "top-code": [{"k": 5}],
     "data-swap": [{"share": 0.5, "columns": ["sex", "illness"]}],
     "generalise": [{"k": 3, "columns": ["illness"]}, {"k": 3, "columns": ["illness"], "target": "a"}],

@@ -306,7 +306,7 @@ def ways(number: int, gaps: Container[int | None]) -> dict[str, list[Way]]:
     pause = 1 if NIGHT else sum(other == holds for _, other, _ in KINDS)
     unchanged, first = by_turns(every, turn, 2), turn // pause + list(CELLS).index(holds)
     return {
-        step: unchanged if step == UNCHANGED else [with_steps[(first + 2 * place) % len(with_steps)]]
+        step: unchanged if step == UNCHANGED else [with_steps[(first + 3 * place) % len(with_steps)]]
         for place, step in enumerate(STEPS)
         if step == UNCHANGED or (turn + place) % pause == 0
     }

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from shoal.desk.column_types import TYPES
-from shoal.desk.preparing import in_words, prepared
+from shoal.desk.preparing import in_words, prepared, prepared_tables
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import InputError
 
@@ -143,3 +143,20 @@ def test_true_is_no_row_and_a_condition_is_no_rule() -> None:
             prepared(TABLE, [wrong])
     with pytest.raises(InputError, match=r"^The condition \('age >'\)"):
         prepared(TABLE, [{"where": "age >"}])
+
+
+def test_linked_tables_are_prepared_each_by_its_name() -> None:
+    tables = {"people": TABLE, "others": TABLE}
+    asked: list[dict[str, object]] = [
+        {"table": "others", "rows": [1]},
+        {"table": "others", "taken as": {"age": {"type": "text"}}},
+    ]
+    after = prepared_tables(tables, asked)
+    assert after["people"] is TABLE
+    assert after["others"].frame.equals(prepared(TABLE, [{"rows": [1]}, {"taken as": {"age": {"type": "text"}}}]).frame)
+    assert in_words(asked[1]) == "In 'others': Read otherwise: 'age' as text."
+    for wrong in ("visits", ["people"], None):
+        with pytest.raises(InputError, match="Unknown table"):
+            prepared_tables(tables, [{"table": wrong, "rows": [1]}])
+    with pytest.raises(InputError, match="Give exactly one"):
+        prepared(TABLE, [{"table": "people", "rows": [1]}])

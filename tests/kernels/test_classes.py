@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import shoal.kernels._native as native
 from shoal.kernels import classes as module
-from shoal.kernels.classes import class_sizes, classes, distinct, first_rows, lone_cells, text_codes
+from shoal.kernels.classes import class_sizes, classes, distinct, first_rows, lone_cells, lone_without, text_codes
 
 
 @given(arrays(np.int64, st.integers(0, 60), elements=st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))))
@@ -222,3 +222,16 @@ def test_classes_by_a_sort_are_those_of_the_kernel(kinds, many, monkeypatch):
         assert (ids.dtype, sizes.dtype) == (expected.dtype, counted.dtype)
         assert class_sizes(columns, 300).tolist() == native.class_sizes(columns, 300).tolist()
     assert classes([], 5)[0].tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("many", [1, 1 << 20])
+@pytest.mark.parametrize("low", [0, -7, 1 << 40])
+def test_rows_alone_without_a_column_are_those_of_the_others(many, low, monkeypatch):
+    """Counted one by one, where rows are numbered and where they are not."""
+    monkeypatch.setattr(module, "MANY", many)
+    rng = np.random.default_rng(3)
+    columns = [(rng.integers(0, span, 200) + place) for span, place in ((2, 0), (90, low), (60, 5), (3, low), (4, 0))]
+    for chosen in (columns, columns[1:3], columns[:2]):
+        others = [[c for c in chosen if c is not column] for column in chosen]
+        rows = [Counter(zip(*(c.tolist() for c in rest))) for rest in others]
+        assert lone_without(chosen, 200) == [sum(times == 1 for times in counted.values()) for counted in rows]

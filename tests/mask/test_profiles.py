@@ -345,3 +345,14 @@ def nested(table: pl.DataFrame) -> Counter[tuple[str, ...]]:
     for person, home, ward in table.select("p", "home", "ward").rows():
         own.setdefault(home, {}).setdefault(person, []).append(str(ward))
     return Counter(tuple(sorted("".join(sorted(rows)) for rows in of.values())) for of in own.values())
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(2, 5))
+def test_the_bound_counts_persons_who_have_the_same(seed: int, persons: int, k: int) -> None:
+    """Pair by pair: the (k - 1)-th largest of what a person shares with each other one."""
+    values = ints(np.random.default_rng(seed).integers(0, 3, (persons, 2)))
+    expected = 0
+    for i, own in enumerate(values.tolist()):
+        shared = [sum(map(min, own, other)) for j, other in enumerate(values.tolist()) if j != i]
+        expected += sorted(shared, reverse=True)[k - 2] if persons >= k else 0
+    assert most_kept(values, np.zeros(persons, dtype=np.int64), k) == expected

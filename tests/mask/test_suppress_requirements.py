@@ -101,7 +101,7 @@ def test_nobody_is_too_surely_in_the_table(rows, more, largest, least):
         assert codes == after
 
 
-@settings(max_examples=by_night(10, 40))
+@settings(max_examples=by_night(6, 40))
 @given(rows=rows_of, average=st.floats(0.1, 1), missing=st.sampled_from(["wildcard", "equal"]))
 def test_the_average_risk_is_kept(rows, average, missing):
     assume(1 / len(rows) <= average)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
-from by_night import by_night, crossed
+from by_night import by_night, by_turns, crossed
 from parts.conftest import released, whole_plan
 from shoal import protect
 from shoal.kernels.draws import keyed_generator
@@ -114,7 +114,7 @@ def in_memory(frame: pl.DataFrame, plan: dict[str, Any]) -> tuple[pl.DataFrame, 
     return table.rebuild(result.records).frame.to_native(), result
 
 
-@pytest.mark.parametrize(("name", "strata"), crossed(OPTIONS, [False, True]))
+@pytest.mark.parametrize(("name", "strata"), by_turns(crossed(OPTIONS, [False, True]), 1, 2))
 def test_every_record_loses_what_it_loses_in_memory(tmp_path, name, strata):
     frame, plan = survey(500), plan_with(**OPTIONS[name])
     if strata:

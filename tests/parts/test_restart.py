@@ -114,7 +114,7 @@ def test_killed_between_operations_on_files_it_goes_on(table, plan, tmp_path):
     with killed_before(float("inf")) as operations:
         protect(source, plan, tmp_path / "whole", seed=SEED, workers=1)
     expected, released = released_bytes(tmp_path / "whole"), operations.index("rename")
-    points = max(int(os.environ.get("SHOAL_KILLS", by_night(2, 4))), 1)
+    points = max(int(os.environ.get("SHOAL_KILLS", by_night(1, 4))), 1)
     for first, count in ((0, released), (released, len(operations) - released)):
         for number in range(first, first + count, max(count // points, 1)):
             with killed_before(number), pytest.raises(Killed):

@@ -125,7 +125,7 @@ def test_all_of_a_release_is_on_the_disk_before_it_is_put_in_place(
     assert {path.stat().st_ino for path in [*out.rglob("*"), tmp_path]} <= written
 
 
-@pytest.mark.parametrize("ending", ["csv", "sav", "dta", "xpt"])
+@pytest.mark.parametrize("ending", ["csv", "sav", "dta", "xpt", "rds"])
 def test_suppressed_text_is_proved_on_files_that_write_it_empty(tmp_path: Path, ending: str) -> None:
     table = pl.DataFrame({"town": ["ash", *["bow"] * 6], "sex": ["f", *["f", "m"] * 3], "pay": range(7)})
     plan = {

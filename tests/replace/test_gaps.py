@@ -71,7 +71,7 @@ def assert_moments_kept(x, new, y):
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.02, 0.1, 0.3]), st.sampled_from([1, 4]))
-@settings(max_examples=15)
+@settings(max_examples=by_night(6, 15))
 @example(17057, 0.3, 4)  # of a base that is almost a plane nothing is left but what is expected
 def test_the_expected_moments_are_exact_in_every_group(seed, share, groups):
     x, _, labels = with_gaps(seed, share=share, groups=groups)

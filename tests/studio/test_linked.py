@@ -21,6 +21,9 @@ from shoal.studio.linked import (
 )
 from shoal.studio.plans import put, reading
 from shoal.studio.preview import preview
+from shoal.studio.script import script
+from shoal.studio.session import Session, StudioRun
+from shoal.studio.state import state_of
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import FileError, InputError
 
@@ -231,3 +234,35 @@ def test_what_a_step_does_to_persons_is_tried_on_some_of_them() -> None:
         assert sorted(whose) == sorted(person for person in frame["person"] if person in drawn)
     with pytest.raises(InputError, match="no such step"):
         persons_previewed(tables, plan, 1)
+
+
+def test_tables_stand_in_the_order_of_the_plan() -> None:
+    """Not of their names: what hangs on a table comes after it; those that no plan names come last."""
+    answer = facts_and_draft(dict(sorted(TABLES.items())), "three", FILES)
+    session = Session().opened("three", answer["facts"], answer["text"])
+    assert state_of(session, reading(answer["text"], Path()))["tables"] == ["people", "visits", "tests"]
+    for text in ("tables: {tests: {}, elsewhere: {}}", "tables: 3", "tables: [visits]", "columns: {}"):
+        names = state_of(session, reading(text, Path()))["tables"]
+        assert names == (["tests", "people", "visits"] if "elsewhere" in text else ["people", "tests", "visits"])
+
+
+def test_columns_of_linked_tables_are_read_otherwise_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type and a code for missing, opened with them, repeated by the script of a run, and taken back."""
+    for name, table in TABLES.items():
+        table.frame.write_csv(tmp_path / f"{name}.csv")
+    asked: list[dict[str, Any]] = [{"table": "tests", "taken as": {"value": {"type": "text", "missing": ["2.5"]}}}]
+    keeper = Keeper()
+    opened = keeper.open(str(tmp_path), {}, asked, report=lambda stage, fraction: None)
+    assert keeper.tables["tests"].frame["value"].to_list() == ["1.5", None, "3.5", "4.5"]
+    assert opened["facts"]["prepared in words"] == ["In 'tests': Read otherwise: 'value' as text, 1 code missing."]
+    run: Any = StudioRun(number=1, text="", released=True, result={"seed": "1"}, prepared=asked)  # type: ignore[typeddict-item]
+    program = script(run, opened["facts"])
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(program.partition("release = ")[0], names)
+    assert {name: table.frame.to_dicts() for name, table in names["table"].items()} == {
+        name: table.frame.to_dicts() for name, table in keeper.tables.items()
+    }
+    facts = keeper.prepare([], "three", report=lambda stage, fraction: None)
+    assert (facts["prepared"], facts["source"]) == ([], "three")
+    assert keeper.tables["tests"].frame["value"].to_list() == [1.5, 2.5, 3.5, 4.5]

@@ -78,7 +78,7 @@ def test_several_files_become_a_release_of_linked_tables(
 
 def test_what_is_not_for_several_tables_says_why(browser: Any, fresh: Running, files: list[Path]) -> None:
     fresh.act("open", path=str(files[0].parent))
-    assert fresh.idle()["tables"] == ["people", "tests", "visits"]
+    assert fresh.idle()["tables"] == ["people", "visits", "tests"]
     with visit(browser, fresh, another(fresh), viewport={"width": 390, "height": 800}) as page:
         page.wait_for_selector(".box")
         for screen in SCREENS:
@@ -166,3 +166,26 @@ def test_several_files_are_looked_at_before_they_are_opened(browser: Any, fresh:
         assert fresh.ask("state")[1]["source"] is None
         page.click("text=Open these tables")
         box(page, "tests").locator("text=36 rows of 12 persons").wait_for()
+
+
+def test_columns_of_several_tables_are_taken_otherwise_before_they_are_opened(
+    browser: Any, fresh: Running, files: list[Path]
+) -> None:
+    """A type and a code for missing in one table; both stand over the columns, and are taken back there."""
+    with visit(browser, fresh, another(fresh)) as page:
+        page.check("text=Look at it before it is opened")
+        page.set_input_files(".drop input", files)
+        page.select_option("[aria-label='tests, visit: taken as']", "text")
+        page.fill("[aria-label='visits, ward: codes for missing']", "a")
+        page.press("[aria-label='visits, ward: codes for missing']", "Tab")
+        page.click("text=Open these tables")
+        words = page.locator(".prepared li > span")
+        words.nth(1).wait_for()
+        assert sorted(words.all_inner_texts()) == [
+            "In 'tests': Read otherwise: 'visit' as text.",
+            "In 'visits': Read otherwise: 'ward' as it was, 1 code missing.",
+        ]
+        page.locator(".prepared li:has-text('visits') >> text=Take back").click()
+        words.nth(1).wait_for(state="detached")
+    state = fresh.idle()
+    assert state["prepared"] == [{"table": "tests", "taken as": {"visit": {"type": "text"}}}]

@@ -118,11 +118,11 @@ def test_local_recoding_stands_beside_full_domain_on_the_same_records() -> None:
 
 def test_groups_are_refined_with_the_settings_of_their_step() -> None:
     steps = [{"partition": "mdav", "k": 4, "columns": ["town"], "replace": "permutation"}]
-    answer = variants(Plan.of({**PLAN, "steps": steps}, None))["refined groups"][0]
+    answer = variants(Plan.of({**PLAN, "steps": steps}, None), 200)["refined groups"][0]
     assert (answer["partition"], answer["k"], answer["columns"]) == ("refined", 4, ["town"])
     assert answer["start"] == {"method": "mdav", "k": 4}
     assert Plan.of({**PLAN, "steps": [answer]}, None).steps
-    assert variants(Plan.of({**PLAN, "steps": [{"mask": "suppress", "k": 3}]}, None)) == {}
+    assert variants(Plan.of({**PLAN, "steps": [{"mask": "suppress", "k": 3}]}, None), 200) == {}
 
 
 @pytest.fixture(scope="module")

@@ -771,3 +771,16 @@ def test_a_table_of_a_database_is_opened_by_its_address(browser: Any, fresh: Run
     assert notice[0] == "error"
     assert "has a password" in notice[1]
     assert "secret" not in notice[1]
+
+
+def test_on_a_phone_the_head_leaves_the_screen_its_room(browser: Any, studio: Running) -> None:
+    """Name, undo, run, screens and the bar of risk and loss take a third of 844 pixels at most; the tab is in sight."""
+    with visit(browser, studio, another(studio), viewport={"width": 390, "height": 844}) as page:
+        page.wait_for_selector(".standing strong")
+        for screen in ("Export", "Columns"):
+            page.click(f"nav >> text={screen}")
+            page.wait_for_selector(f"h1:has-text('{screen}')")
+            assert page.locator("main h1").bounding_box()["y"] < 844 / 3
+            tab = page.locator("nav [aria-current=page]").bounding_box()
+            assert 0 <= tab["x"] <= tab["x"] + tab["width"] <= 390
+        assert page.evaluate("document.documentElement.scrollWidth") == 390

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from shoal.table.files.table import Table
-from shoal.table.files.tables import write_table
+from shoal.table.files.tables import read_table, write_table
 from studio.pages import IN_A_BROWSER, another, go, run, visit
 from studio.running import Running, opened
 from studio.test_stories import add, changed, fill, tick
@@ -275,3 +275,29 @@ def test_files_of_other_programs_are_opened(browser: Any, fresh: Running, tmp_pa
     rows = fresh.ask("rows")[1]["rows"]
     assert [float(row[2]) for row in rows] == table["rent"].to_list()
     assert [row[0] for row in rows] == table["region"].to_list()
+
+
+def test_a_file_of_r_comes_in_and_goes_out(browser: Any, fresh: Running, tmp_path: Path) -> None:
+    """A factor, a label and a missing number, dropped as .rds; then a release as .rds, in the format of the draft."""
+    frame = people().select("region", "rent").with_columns(pl.col("region").cast(pl.Categorical)).head(20)
+    frame = frame.with_columns(rent=pl.when(pl.int_range(pl.len()) > 0).then("rent"))
+    write_table(Table(frame=frame, labels={"rent": "rent a month"}), tmp_path / "people.rds")
+    with visit(browser, fresh, another(fresh)) as page:
+        page.set_input_files(".drop input", tmp_path / "people.rds")
+        page.wait_for_selector(".column >> text=rent a month")
+        assert page.locator(".column .name strong").all_inner_texts() == frame.columns
+        assert [row[0] for row in fresh.ask("rows")[1]["rows"]] == frame["region"].to_list()
+        assert fresh.ask("state")[1]["tree"]["output"] == {"format": "rds"}
+        plan = {"columns": {"region": "quasi-identifier", "rent": "identifier"}, "steps": []}
+        fresh.act("edit", text=json.dumps({**plan, "requirements": [{"privacy": "k-anonymity", "k": 2}]}))
+        page.wait_for_selector(""".cm-content:has-text('"rent": "identifier"')""", state="attached")
+        go(page, "Steps")
+        choose(page, page.locator("section:has(> h2:text-is('Output'))"), "format", "rds")
+        run(page, 1)
+        go(page, "Export")
+        page.get_by_label("Folder to write").fill(str(tmp_path / "out"))
+        page.click("text=Write the release")
+        page.wait_for_selector("text=Written and proved again")
+    back = read_table(tmp_path / "out" / "release" / "data.rds")
+    assert back.frame["region"].dtype == pl.Categorical
+    assert sorted(back.frame["region"].to_list()) == sorted(frame["region"].to_list())

@@ -236,7 +236,7 @@ def exposure(
         )
     labelled = given.table
     by_keys = standing(records, keys)
-    sizes = by_keys.sizes
+    sizes = records.classes(keys).of_record
     pair = TablePair.of(records, records, missing=plan.reading)
     measures = [measure for measure in taken_by(plan) if measure.method_kind == "risk"]
     lowest = np.argsort(sizes, kind="stable")[:top]

@@ -20,6 +20,7 @@ from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table
 from shoal.table.microdata import Microdata, eager
 from shoal.table.parts import source as sources
+from shoal.table.parts.csv_columns import csv_size
 from shoal.table.parts.engine import Engine, Processes
 from shoal.table.parts.session import half_of_memory, session, workers_for
 from shoal.table.parts.source import Source, SourceFile
@@ -154,8 +155,8 @@ class Given:
         if kind != "csv.gz" and not in_folders and (cells := _most_cells(files)) <= EXACT_CELLS:
             return cells, 1
         with tempfile.TemporaryDirectory(prefix="shoal-") as spill:
-            source = Source.of(self.data, session(half_of_memory(), Path(spill)), self.reading, judged=self.judged)
-            return source.records, len(source.columns)
+            connection = session(half_of_memory(), Path(spill))
+            return csv_size(connection, files, self.reading, hive=in_folders > 0)
 
     def source(self, connection: Any, place: Callable[[], Path]) -> Source:
         """The source that reads the table in parts.

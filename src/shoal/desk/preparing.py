@@ -79,8 +79,29 @@ def prepared(table: Table, preparations: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
+def prepared_tables(tables: Mapping[str, Table], preparations: Sequence[Mapping[str, Any]]) -> dict[str, Table]:
+    """Linked tables after some preparations; `table` names the one that each is of.
+
+    Raises InputError as `prepared` does, and if a preparation names no table that is there.
+    """
+    after = dict(tables)
+    for preparation in preparations:
+        name, own = _of_table(preparation)
+        if not isinstance(name, str) or name not in after:
+            raise DataError(unknown("table", name, after))
+        after[name] = prepared(after[name], [own])
+    return after
+
+
+def _of_table(preparation: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The name of the table that a preparation is of, and what it says beside that."""
+    return preparation.get("table", ""), {key: value for key, value in preparation.items() if key != "table"}
+
+
 def in_words(preparation: Mapping[str, Any]) -> str:
     """A preparation in a sentence."""
+    if (of := _of_table(preparation))[0]:
+        return f"In '{of[0]}': {in_words(of[1])}"
     way = _way(preparation)
     if way == TAKEN_AS:
         return f"Read otherwise: {'; '.join(_as_read(*column) for column in preparation[TAKEN_AS].items())}."

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shoal.judges.class_profile import SMALLEST
-from shoal.kernels.arrays import Longs
 from shoal.table.records import Records
 
 
@@ -25,7 +24,6 @@ class ColumnShare:
 class Standing:
     """Class sizes on some columns, and the contribution of each."""
 
-    sizes: Longs  # Shape (n,); number of records that agree with each one on all of the columns
     fewer_than: Mapping[int, int]  # For each k, the records whose class has fewer than k
     expected: float  # Expected number of right guesses, one among the equals of each record: the number of classes
     columns: tuple[ColumnShare, ...]  # Those that single out most come first
@@ -33,24 +31,15 @@ class Standing:
 
 def standing(records: Records, columns: Sequence[str]) -> Standing:
     """The figures for one column or more."""
-    sizes = records.classes(columns).of_record
-    unique = unique_records(records, columns)
+    sizes = records.class_sizes(columns)
+    unique = int((sizes == 1).sum())
+    alone = [int((records.class_sizes([name]) == 1).sum()) for name in columns]
+    without = records.alone_without(columns) if len(columns) > 1 else [int(len(records) == 1)]
     shares = (
-        ColumnShare(
-            name=name,
-            spared=unique - unique_records(records, [other for other in columns if other != name]),
-            alone=unique_records(records, [name]),
-        )
-        for name in columns
+        ColumnShare(name=name, spared=unique - others, alone=own) for name, others, own in zip(columns, without, alone)
     )
     return Standing(
-        sizes=sizes,
-        fewer_than={k: int((sizes < k).sum()) for k in SMALLEST},
-        expected=float((1.0 / sizes).sum()),
+        fewer_than={k: int(sizes[sizes < k].sum()) for k in SMALLEST},
+        expected=float(len(sizes)),
         columns=tuple(sorted(shares, key=lambda share: (-share.spared, -share.alone))),
     )
-
-
-def unique_records(records: Records, columns: Sequence[str]) -> int:
-    """Number of records that are alone in their class; without columns all records are one class."""
-    return int((records.class_sizes(columns) == 1).sum())

@@ -9,7 +9,8 @@ import shoal.kernels._native as _native
 from shoal.kernels._native import distinct, first_rows, law_support, lone_cells, renumber, text_codes
 from shoal.kernels.arrays import Column, Longs
 
-__all__ = ["class_sizes", "classes", "distinct", "first_rows", "law_support", "lone_cells", "renumber", "text_codes"]
+__all__ = ["class_sizes", "classes", "distinct", "first_rows", "law_support", "lone_cells", "lone_without"]
+__all__ += ["renumber", "text_codes"]
 
 MANY, SPARSE = 1 << 16, 4
 """Rows, and possible rows for each, from which a sort of numbers of rows is quicker than a table of them."""
@@ -45,16 +46,42 @@ def class_sizes(columns: Sequence[Column], n: int) -> Longs:
     return np.diff(_begins(keys), append=n)
 
 
+def lone_without(columns: Sequence[Column], n: int) -> list[int]:
+    """For each of two or more columns, the number of rows that are alone on all others."""
+    if (ranges := _ranges(columns, n)) is None:
+        others = ([other for k, other in enumerate(columns) if k != j] for j in range(len(columns)))
+        return [int((class_sizes(rest, n) == 1).sum()) for rest in others]
+    keys, lone, worth = _numbered(columns, ranges, n), [], math.prod(width for _, width in ranges)
+    for column, (low, width) in zip(columns, ranges):
+        worth //= width
+        rest = column.astype(np.int64)
+        rest -= low
+        rest *= -worth
+        rest += keys  # the number of the row with the least of this column's values
+        rest.sort()
+        ends = np.ones(n + 1, dtype=bool)
+        np.not_equal(rest[1:], rest[:-1], out=ends[1:-1])
+        lone.append(int(np.count_nonzero(ends[1:] & ends[:-1])))
+    return lone
+
+
 def _keys(columns: Sequence[Column], n: int) -> Longs | None:
     """Shape (n,); one number a row, which ascend as rows do; None where that is not quicker, or there is no room."""
+    return None if (ranges := _ranges(columns, n)) is None else _numbered(columns, ranges, n)
+
+
+def _ranges(columns: Sequence[Column], n: int) -> list[tuple[int, int]] | None:
+    """The least value of each column and how many there may be; None where rows are not to be numbered by them."""
     if not MANY <= n <= MOST_ROWS or not all(column.dtype.name in WHOLE for column in columns):
         return None
     lows = [int(np.min(column)) for column in columns]
-    widths = [int(np.max(column)) - low + 1 for column, low in zip(columns, lows)]
-    if not SPARSE * n < math.prod(widths) < 1 << 62:
-        return None
+    ranges = [(low, int(np.max(column)) - low + 1) for column, low in zip(columns, lows)]
+    return ranges if SPARSE * n < math.prod(width for _, width in ranges) < 1 << 62 else None
+
+
+def _numbered(columns: Sequence[Column], ranges: Sequence[tuple[int, int]], n: int) -> Longs:
     keys = np.zeros(n, dtype=np.int64)
-    for column, low, width in zip(columns, lows, widths):
+    for column, (low, width) in zip(columns, ranges):
         keys *= width
         keys += column
         keys -= low

@@ -8,7 +8,7 @@ from annotated_types import Lt
 
 from shoal.mask.base import Mask
 from shoal.table.prelude import Bools, Floats, Generator, Progress, Records, StepResult
-from shoal.table.robust_covariance import Ellipsoid, chi_squared_quantile, robust_ellipsoid
+from shoal.table.robust_covariance import STARTS, Ellipsoid, chi_squared_quantile, robust_ellipsoid
 from shoal.vocabulary.prelude import Count, DataError, Gt, NoFigure, Setting, method, quoted
 
 
@@ -39,6 +39,7 @@ class MultivariateTopCode(Mask):
     """
 
     scales = "memory"
+    starts = STARTS  # of its search, which is why few records are taken where it is only tried
     reads_others = False
     leaves_gaps = True
 

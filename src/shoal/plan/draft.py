@@ -24,6 +24,7 @@ FORMATS = {
     **dict.fromkeys(("sav", "zsav", "por"), "sav"),
     "dta": "dta",
     **dict.fromkeys(("xpt", "sas7bdat"), "xpt"),
+    **dict.fromkeys(("rds", "rdata", "rda"), "rds"),
 }
 """Format of the release by the ending of the file that was read; csv for all others."""
 

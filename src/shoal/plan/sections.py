@@ -90,7 +90,7 @@ class Output(BaseModel):
     Parameters
     ----------
     format
-        One of csv, parquet, xlsx, sav (SPSS), dta (Stata), xpt (SAS transport).
+        One of csv, parquet, xlsx, sav (SPSS), dta (Stata), xpt (SAS transport), rds (R).
     shuffle
         Release the records in random order, so that their order tells nothing. Otherwise they stand in the order
         of the original, and whoever knows that order (of admission, of the alphabet) finds people by it.
@@ -105,7 +105,7 @@ class Output(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    format: Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"] = "csv"
+    format: Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt", "rds"] = "csv"
     shuffle: bool = True
     guard_formulas: bool = False
     copies: Annotated[int, Ge(1), Le(1000)] = 1

@@ -43,7 +43,7 @@ from shoal.table.files.names import slug
 from shoal.table.files.residue import codes_of
 from shoal.table.files.table import Table
 from shoal.table.files.tables import FOR_SPREADSHEETS, lost_columns, read_table, write_table
-from shoal.table.files.value_labels import WITH_LABELS, Coding, code_text, codings, in_codes, in_words
+from shoal.table.files.value_labels import RANGES_IN_CODES, WITH_LABELS, Coding, code_text, codings, in_codes, in_words
 from shoal.table.microdata import Microdata
 from shoal.table.records import Records
 from shoal.table.schema import UNITS
@@ -271,7 +271,8 @@ def _codings(release: WholeRelease, labels: Table | None) -> dict[str, Coding]:
     if labels is None or release.output.format not in WITH_LABELS:
         return {}
     orders = {n: c.order if c.level == "ordinal" else None for n, c in release.schema.columns.items() if c.codes}
-    numbers = {n for n, c in release.schema.columns.items() if c.ranges}
+    ranges = release.output.format in RANGES_IN_CODES
+    numbers = {n for n, c in release.schema.columns.items() if c.ranges and ranges}
     return codings([copy.table.frame.to_polars() for copy in release.copies], labels, orders, numbers)
 
 

@@ -43,6 +43,7 @@ K = 5
 """Records that share their values, where the plan requires nothing."""
 
 SEED = 1
+"""Of whatever is drawn to be tried or shown, so that the same is seen again."""
 
 STEPS = ("partition", "mask")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import shoal
 from shoal.desk.files_of_tables import tables_in_files
-from shoal.desk.preparing import in_words, prepared
+from shoal.desk.preparing import in_words, prepared, prepared_tables
 from shoal.release.directory import check_free, check_writable
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.release.linked import LinkedRelease
@@ -45,18 +45,19 @@ class Keeper(Showing):
         self._exposure: profile.KeyExposure | None = None
         self._writing: Future[str] | None = None
         self._aside: dict[str, tuple[str, Table]] = {}
-        self._as_read: Table | None = None
+        self._as_read: dict[str, Table] = {}
+        self._files: dict[str, str] = {}
         self._looked: str | tuple[list[bytes], str] | None = None
 
-    def open(self, path: str | list[str], how: Mapping[str, Any], report: Report) -> Answer:
+    def open(self, path: str | list[str], how: Mapping[str, Any], preparations: list[Answer], report: Report) -> Answer:
         """Read a file by its path, or several linked tables: those of a folder, or of files that are named."""
         report("reading the file", 0.0)
         if isinstance(path, str) and (database := database_of(path, how)) is not None:
-            return self._hold(database.read(), named(database), report)
+            return self._hold(database.read(), named(database), report, preparations)
         if (several := _several(path, how)) is not None:
-            return self._hold_linked(*several, report)
+            return self._hold_linked(*several, report, preparations)
         one = Path(path if isinstance(path, str) else path[0]).expanduser()
-        return self._hold(read_table(one, **how), one.name, report)
+        return self._hold(read_table(one, **how), one.name, report, preparations)
 
     def take_file(self, parcel: int, name: str, how: Mapping[str, Any], report: Report) -> Answer:
         """Read a file that was dropped on the page and came in pieces; its cells are never written to disk."""
@@ -119,11 +120,9 @@ class Keeper(Showing):
             raise FileError(f"Two files are named for the table '{of}'. Leave one out, or give it another name.")
         self._aside = {**aside, of: (Path(name).name, dropped(self._all_of(parcel), Path(name).name, how))}
 
-    def open_aside(self, report: Report) -> Answer:
+    def open_aside(self, preparations: list[Answer], report: Report) -> Answer:
         """Open the files that were put aside as linked tables."""
-        several = _described(self._aside)
-        self._aside = {}
-        return self._hold_linked(*several, report)
+        return self._hold_linked(*_described(self._aside), report, preparations)
 
     def open_example(self, n: int, several: bool, report: Report) -> Answer:
         """Open the built-in example: an invented hospital, as one table or as several that are linked."""
@@ -142,30 +141,42 @@ class Keeper(Showing):
 
     def _work_on(self, table: Table, as_read: Table) -> None:
         self.close()
-        self._tables, self._exposure, self._as_read = {"": table}, profile.KeyExposure(table.frame), as_read
+        self._tables, self._exposure, self._as_read = {"": table}, profile.KeyExposure(table.frame), {"": as_read}
 
     def prepare(self, preparations: list[Answer], source: str, report: Report) -> Answer:
-        """Work on the table as it was read after some preparations; its facts, and these in words."""
+        """Work on the table, or tables, as read after some preparations; the facts, and these in words."""
         report("preparing the table", 0.5)
-        if self._as_read is None:
-            raise InputError("One table is prepared, and several are open. Open it alone.")
-        as_read = self._as_read
+        if not self._as_read:
+            raise InputError("No table is open. Open one first.")
+        if "" not in self._as_read:
+            opened = self._hold_linked(self._as_read, source, self._files, report, preparations)
+            facts: Answer = opened["facts"]
+            return facts
+        as_read = self._as_read[""]
         table, facts = _prepared(as_read, preparations, source)
         self._work_on(table, as_read)
         return facts
 
-    def _hold_linked(self, tables: dict[str, Table], source: str, files: Mapping[str, str], report: Report) -> Answer:
+    def _hold_linked(
+        self,
+        as_read: dict[str, Table],
+        source: str,
+        files: dict[str, str],
+        report: Report,
+        preparations: Sequence[Answer] = (),
+    ) -> Answer:
         report("looking for links", 0.5)
-        opened = linked.facts_and_draft(tables, source, files)
+        tables = prepared_tables(as_read, preparations)
+        opened = linked.facts_and_draft(tables, source, files, preparations)
         self.close()
-        self._tables, self._linked = tables, linked.LinkedTables(tables)
+        self._tables, self._linked, self._as_read, self._files = tables, linked.LinkedTables(tables), as_read, files
         self._hands.submit(load)
         return opened
 
     def close(self) -> None:
         """Forget the table and the releases."""
         self._tables, self._exposure, self._releases, self._counting, self._aside = {}, None, {}, {}, {}
-        self._order, self._as_read, self._looked = profile.Order(), None, None
+        self._order, self._as_read, self._files, self._looked = profile.Order(), {}, {}, None
         self._identifiers, self._linked = {}, linked.LinkedTables({})
 
     def links(self, text: str, folder: str) -> Answer:

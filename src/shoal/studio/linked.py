@@ -10,6 +10,7 @@ import polars as pl
 from shoal.desk.assess import assess
 from shoal.desk.frontier.of_tables import linked_unprotected
 from shoal.desk.linked import protect_linked
+from shoal.desk.preparing import in_words
 from shoal.plan import Plan
 from shoal.plan.draft import described_columns, key_text
 from shoal.plan.guess import guess
@@ -24,6 +25,7 @@ from shoal.report.headlines import main_measure
 from shoal.run.linked import links_of, with_persons
 from shoal.studio import profile
 from shoal.studio.arguments import Answer
+from shoal.studio.beginnings import SEED
 from shoal.studio.plans import Place, Problem, ReadPlan
 from shoal.studio.worker import Report
 from shoal.table.files.table import Table
@@ -41,7 +43,9 @@ ALONE = "A plan for one table has no section 'tables'. Open all files at once, o
 OF_SEVERAL = "Several tables are open, so the plan needs the section 'tables'. Undo, or open one table alone."
 
 
-def facts_and_draft(tables: Tables, source: str, files: Mapping[str, str]) -> Answer:
+def facts_and_draft(
+    tables: Tables, source: str, files: Mapping[str, str], preparations: Sequence[Answer] = ()
+) -> Answer:
     """Facts about several tables and the guessed plan for them.
 
     Where no links are seen that make all tables hang on one, the plan has none, and says what to do.
@@ -50,6 +54,8 @@ def facts_and_draft(tables: Tables, source: str, files: Mapping[str, str]) -> An
     ----------
     files
         Name of the file of each table.
+    preparations
+        What was done to the tables since they were read (`shoal.desk.preparing`).
     """
     guessed, apart = _guessed(tables)
     text = _without_links(tables, files, apart) if apart else linked_plan_text(tables, files)
@@ -60,6 +66,8 @@ def facts_and_draft(tables: Tables, source: str, files: Mapping[str, str]) -> An
         "notes": [],
         "columns": [],
         "tables": each,
+        "prepared": list(preparations),
+        "prepared in words": [in_words(each) for each in preparations],
         **guessed,
     }
     return {"facts": facts, "text": text}
@@ -115,8 +123,6 @@ def for_open_tables(read: ReadPlan, names: list[str]) -> ReadPlan:
 
 MOST_PERSONS = 150
 """Persons, at most, on whom a step of the whole plan is tried."""
-
-SEED = 1
 
 
 class LinkedTables:

@@ -16,6 +16,9 @@ from shoal.vocabulary.errors import InputError
 Content = AsyncIterator[bytes] | None
 """Pieces of a file that was dropped."""
 
+TakenAs = dict[str, dict[str, dict[str, Any]]]
+"""By table and column, the type and the codes for missing with which it is read."""
+
 EXAMPLE_ROWS, EXAMPLE_PERSONS = 1000, 300
 """Sizes of the examples of one table and of several."""
 
@@ -36,16 +39,21 @@ class Opening(Working):
             self.saving.cancel()
         super().stop()
 
-    async def do_open(self, path: str | list[str], how: Mapping[str, Any] | None = None) -> None:
-        """Open a file, or several linked tables: those of a folder, or files that are named."""
+    async def do_open(
+        self, path: str | list[str], how: Mapping[str, Any] | None = None, columns: TakenAs | None = None
+    ) -> None:
+        """Open a file, or several linked tables: those of a folder, or files that are named.
+
+        `columns`: by table, columns that are taken as other types, and codes in them as missing.
+        """
         if path == []:
             raise InputError("No file is named. Name one, or several linked tables.")
         if isinstance(path, str) and Path(path).suffix.lower() == ".json":  # no format of tables
             read = await asyncio.to_thread(Review.read, Path(path).expanduser())
             self.session = self.session.reviewed(read)
             return
-        opened = self._opened("open", _folder_of(path), path=path, how=_reading(how))
-        self._begin("open", "reading the file", opened)
+        given = {"path": path, "how": _reading(how), "preparations": _taken_as(columns)}
+        self._begin("open", "reading the file", self._opened("open", _folder_of(path), **given))
 
     async def look(
         self,
@@ -100,9 +108,10 @@ class Opening(Working):
         parcel = await bring(self.keeper, content)
         await self.question("put_aside", parcel=parcel, name=name, how=_reading(how), first=first)
 
-    async def do_open_aside(self) -> None:
-        """Open the files that were dropped together as linked tables."""
-        self._begin("open", "looking for links", self._opened("open_aside", Path()))
+    async def do_open_aside(self, columns: TakenAs | None = None) -> None:
+        """Open the files that were dropped together as linked tables; `columns` as in `do_open`."""
+        opened = self._opened("open_aside", Path(), preparations=_taken_as(columns))
+        self._begin("open", "looking for links", opened)
 
     async def take_file(self, name: str, content: AsyncIterator[bytes], how: Mapping[str, Any]) -> None:
         """Open a file that was dropped on the page; its pieces go to the keeper as they arrive."""
@@ -125,7 +134,8 @@ class Opening(Working):
         if work is None or work["path"] is None:
             raise InputError("The place of this table is not known. Drop its file here, and take the work up then.")
         whole = await asyncio.to_thread(Work.of, self.saved / f"{key}.json")
-        opened = self._opened("open", _folder_of(work["path"]), path=work["path"], how=dict(whole.reading))
+        given = {"path": work["path"], "how": dict(whole.reading), "preparations": []}
+        opened = self._opened("open", _folder_of(work["path"]), **given)
         self._begin("open", "reading the file", self._then_take_up(opened))
 
     async def _then_take_up(self, opened: Awaitable[None]) -> None:
@@ -194,6 +204,11 @@ def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
     return {
         key: str(how[key]) for key in ("delimiter", "decimal", "encoding", "sheet", "query") if how and how.get(key)
     }
+
+
+def _taken_as(columns: TakenAs | None) -> list[dict[str, Any]]:
+    """A preparation for each table of which columns are read otherwise."""
+    return [{"table": name, TAKEN_AS: own} for name, own in (columns or {}).items() if own]
 
 
 def _folder_of(path: str | list[str]) -> Path:

@@ -26,6 +26,7 @@ release.write("release")
 
 IMPORTS = {
     "prepared": "from shoal.desk.preparing import prepared\n",
+    "prepared_tables": "from shoal.desk.preparing import prepared_tables\n",
     "Database": "from shoal.table.files.database import Database\n",
     "Table": "from shoal.table.files.table import Table\n",
     "read_table": "from shoal.table.files.tables import read_table\n",
@@ -45,7 +46,7 @@ def script(run: StudioRun, facts: Mapping[str, Any]) -> str:
     """
     table = _opened(facts, alone=not run.prepared)
     if run.prepared:
-        table = f"prepared({table}, {list(run.prepared)!r})"
+        table = f"prepared{'_tables' * ('tables' in facts)}({table}, {list(run.prepared)!r})"
     return SCRIPT.format(
         imported="".join(IMPORTS[name] for name in IMPORTS if f"{name}(" in table),
         table=table,
@@ -66,6 +67,8 @@ def _opened(facts: Mapping[str, Any], *, alone: bool) -> str:
     if "tables" not in facts:
         return f"{'shoal.read' if alone else 'read_table'}({facts['source']!r}{how})"
     if facts["source"] == "example of tables":
-        return f"shoal.example_tables(n={EXAMPLE_PERSONS}, seed=1)"
-    tables = [f"{name!r}: shoal.read({of['source']!r}{how})" for name, of in facts["tables"].items()]
+        made = f"shoal.example_tables(n={EXAMPLE_PERSONS}, seed=1)"
+        return made if alone else f"{{name: Table(frame=frame) for name, frame in {made}.items()}}"
+    read = "shoal.read" if alone else "read_table"
+    tables = [f"{name!r}: {read}({of['source']!r}{how})" for name, of in facts["tables"].items()]
     return "{" + ", ".join(tables) + "}"

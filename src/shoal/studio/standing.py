@@ -43,7 +43,7 @@ OF_STEPS = ("columns", "by", "replace", "small_strata", "unit")
 """Settings of a step with a partition that are not the partition's."""
 
 MOVES = 300
-"""Moves a record with which groups are refined, a second's worth; the method's own budget takes minutes."""
+"""Moves a record with which groups are refined: they bring most of what the method's own budget of minutes does."""
 
 LEAST_BETTER = 0.01
 """Share of a loss by which another plan must lose less to be named."""
@@ -156,18 +156,18 @@ def _verdict(run: StudioRun, better: Sequence[Answer], own: float | None, loss: 
     return verdict
 
 
-def variants(plan: Plan) -> dict[str, list[Spec]]:
-    """By name the steps of a plan with a stronger method in the place of one of them."""
+def variants(plan: Plan, records: int) -> dict[str, list[Spec]]:
+    """By name the steps of a plan, for so many records, with a stronger method in the place of one of them."""
     steps = [step.as_mapping() for step in plan.steps]
     variants_by_name: dict[str, list[Spec]] = {}
     for place, step in enumerate(steps):
-        name, stronger = _stronger(step)
+        name, stronger = _stronger(step, records)
         if stronger is not None:
             variants_by_name[name] = [*steps[:place], stronger, *steps[place + 1 :]]
     return variants_by_name
 
 
-def _stronger(step: Spec) -> tuple[str, Spec | None]:
+def _stronger(step: Spec, records: int) -> tuple[str, Spec | None]:
     if step.get("mask") == "generalise" and step["recoding"] == "full-domain":
         kept = {key: step[key] for key in ("mask", "columns", "k", "requirements", "suppression", "levels", "labels")}
         return "local recoding", {**{key: v for key, v in kept.items() if v not in (None, (), [])}, "recoding": "local"}
@@ -175,7 +175,7 @@ def _stronger(step: Spec) -> tuple[str, Spec | None]:
         around = {key: step[key] for key in OF_STEPS if step.get(key)}
         own = {key: v for key, v in step.items() if key not in (*OF_STEPS, "partition") and v is not None}
         refined = {"partition": "refined", "k": step["k"], "start": {"method": step["partition"], **own}}
-        return "refined groups", {**refined, "moves": MOVES * MOST_RECORDS, **around}
+        return "refined groups", {**refined, "moves": MOVES * records, **around}
     return "", None
 
 
@@ -185,7 +185,7 @@ def variants_tried(table: Table, plan: Plan) -> Answer:
     if of > MOST_RECORDS:
         table = replace(table, frame=table.frame.sample(MOST_RECORDS, seed=SEED))
     records = len(table.frame)
-    variants_by_name = variants(plan)
+    variants_by_name = variants(plan, records)
     loss = _lost(table, plan, plan.as_mapping()["steps"]) if variants_by_name else None
     tried = []
     for name, steps in variants_by_name.items() if loss is not None else ():

@@ -1,5 +1,6 @@
 """What pages are sent of a session whenever it changed."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from shoal.plan import Plan
@@ -24,7 +25,7 @@ def state_of(session: Session, plan: ReadPlan) -> Answer:
         "rows": session.facts.get("rows"),
         "prepared": session.facts.get("prepared", []),
         "prepared in words": session.facts.get("prepared in words", []),
-        "tables": list(session.facts.get("tables", ())),
+        "tables": _in_order(session, plan),
         "text": session.history.text,
         "tree": plan.tree,
         "happens": _happens(plan),
@@ -49,6 +50,13 @@ def state_of(session: Session, plan: ReadPlan) -> Answer:
         "after": session.after,
         "review": None if session.review is None else {**asdict(session.review), "sha256": session.review.sha256},
     }
+
+
+def _in_order(session: Session, read: ReadPlan) -> list[str]:
+    """The names of several open tables in the plan's order, persons first; then those that it does not name."""
+    names, planned = session.facts.get("tables", {}), read.tree.get("tables")
+    first = [name for name in planned if name in names] if isinstance(planned, Mapping) else []
+    return list(dict.fromkeys([*first, *names]))
 
 
 def _happens(read: ReadPlan) -> dict[str, dict[str, list[str]]]:

@@ -18,6 +18,7 @@ from shoal.judges.recoded import as_labels
 from shoal.kernels.arrays import Floats, Longs, floats, longs
 from shoal.kernels.linear import cross_product, product
 from shoal.studio.arguments import Answer
+from shoal.studio.beginnings import SEED
 from shoal.table.bins import MILLISECONDS, round_edges
 from shoal.table.cells import encode
 from shoal.table.files.table import Table
@@ -35,8 +36,6 @@ MOST_RECORDS = 20_000
 """Two columns are counted on so many records, drawn at random from more."""
 
 MOST_POINTS = 400
-
-SEED = 1
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Of a box: both ends, the quartiles and the median."""

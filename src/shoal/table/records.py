@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
-from shoal.kernels.classes import class_sizes, classes, first_rows, lone_cells
+from shoal.kernels.classes import class_sizes, classes, first_rows, lone_cells, lone_without
 from shoal.kernels.suppression import wildcard_counts, wildcard_weights
 from shoal.table.equal_rows import rows_by_number
 from shoal.table.schema import Scale, default_unit
@@ -243,6 +243,10 @@ class Records:
         if chosen in self._classes:
             return self._classes[chosen].sizes
         return class_sizes(self._as_written(chosen), len(self))
+
+    def alone_without(self, names: Sequence[str]) -> list[int]:
+        """For each of several columns, the number of records that are unique on all others."""
+        return lone_without(self._as_written(tuple(names)), len(self))
 
     def alone(self, names: Iterable[str], within: Iterable[str]) -> int:
         """Number of records that are unique on some columns together with some further ones, `within`.

@@ -72,10 +72,12 @@ def robust_ellipsoid(x: Floats, rng: np.random.Generator) -> Ellipsoid:
     d = x.shape[1]
     sample = x[drawn_rows(rng, len(x), MOST_RECORDS)]
     half = (len(sample) + d + 1) // 2
-    subsets = [_concentrated(sample, rng.choice(len(sample), d + 1, replace=False), half, STEPS) for _ in range(STARTS)]
+    thickness = THICKNESS * np.diag(sample.var(axis=0))
+    starts = (rng.choice(len(sample), d + 1, replace=False) for _ in range(STARTS))
+    subsets = [_concentrated(sample, thickness, rows, half, STEPS) for rows in starts]
     best = sorted(subsets, key=lambda rows: _log_determinant(sample[rows]))[:BEST]
     final = min(
-        (_concentrated(sample, rows, half, len(sample)) for rows in best),
+        (_concentrated(sample, thickness, rows, half, len(sample)) for rows in best),
         key=lambda rows: _log_determinant(sample[rows]),
     )
     raw = _consistent(Ellipsoid.of(sample[final]), half / len(sample))
@@ -92,17 +94,24 @@ def chi_squared_quantile(share: float, freedom: int) -> float:
     return float(f"{2 * gammaincinv(freedom / 2, share):.{DIGITS}g}")
 
 
-def _concentrated(x: Floats, rows: Longs, half: int, steps: int) -> Longs:
+def _concentrated(x: Floats, thickness: Floats, rows: Longs, half: int, steps: int) -> Longs:
     """The rows nearest to the mean of some rows in their covariance, again and again until they are the same."""
-    thickness = THICKNESS * np.diag(x.var(axis=0))
     for _ in range(steps):
         part = Ellipsoid.of(x[rows])
         thick = Ellipsoid(centre=part.centre, covariance=part.covariance + thickness)
-        nearest = np.sort(np.argsort(thick.squares(x), kind="stable")[:half])
+        nearest = _nearest(thick.squares(x), half)
         if np.array_equal(nearest, rows):
             break
         rows = nearest
     return rows
+
+
+def _nearest(squares: Floats, half: int) -> Longs:
+    """The rows with the least squares, in their order; of equal ones the first."""
+    limit = np.partition(squares, half - 1)[half - 1]
+    near = squares < limit
+    near[np.flatnonzero(squares == limit)[: half - int(near.sum())]] = True
+    return np.flatnonzero(near)
 
 
 def _log_determinant(part: Floats) -> float:

@@ -169,17 +169,17 @@ def test_unknown_and_absent_files(tmp_path: Path) -> None:
         read(put(tmp_path, "x", "t.parket"))
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt", "rds"])
 def test_cells_survive_every_format(tmp_path: Path, ending: str) -> None:
     frame = pl.DataFrame({"n": [1, 2, 3], "x": [1.5, None, -2.25], "s": ["a", "b", "ü"]})
     write_table(Table(frame=frame, described="", labels={"n": "a number"}), tmp_path / f"t.{ending}")
     table = read_table(tmp_path / f"t.{ending}")
     assert table.frame.rows() == frame.rows()
-    if ending in ("sav", "dta", "xpt"):
+    if ending in ("sav", "dta", "xpt", "rds"):
         assert table.labels["n"] == "a number"
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt", "rds"])
 def test_dates_survive_every_format(tmp_path: Path, ending: str) -> None:
     frame = pl.DataFrame({"d": [dt.date(2025, 1, 31), dt.date(1961, 7, 4)], "x": [1.25, 2.5]})
     write_table(Table(frame=frame, described=""), tmp_path / f"t.{ending}")
@@ -241,7 +241,7 @@ def test_an_exception_leaves_the_old_file_and_the_old_directory(tmp_path: Path) 
     assert [p.name for p in (tmp_path / "d").iterdir()] == ["g"]
 
 
-@pytest.mark.parametrize("ending", ["xlsx", "sav", "dta", "xpt"])
+@pytest.mark.parametrize("ending", ["xlsx", "sav", "dta", "xpt", "rds"])
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 + 5])
 def test_whole_numbers_that_a_format_would_change_are_refused(tmp_path: Path, ending: str, number: int) -> None:
     frame = pl.DataFrame({"code": pl.Series([number, 1], dtype=pl.Int128), "n": [2**53, 1]})
@@ -292,7 +292,7 @@ def test_missing_text_comes_back_as_missing_from_formats_that_write_it_empty(end
         assert read_table(path, judged=judged).frame.rows() == [("x", 1), (None, 2), ("y", None)]
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt", "rds"])
 def test_signs_of_patterns_in_a_name_are_signs(tmp_path: Path, ending: str) -> None:
     """`people[1]` is no pattern that `people1` fits; both are read, and written, as they are called."""
     place = tmp_path / "of [a-c]*"

@@ -204,20 +204,27 @@ def whole_counts(
     """
     from scipy.sparse import csc_array, vstack
 
-    ends = np.floor(np.cumsum(expected) + uniform(1, stream))  # each cell up or down, as often as its fraction says
-    counts = np.diff(ends, prepend=0.0).astype(np.int64)
     ones, cells = np.ones(len(expected)), np.arange(len(expected))
     rows = csc_array(
         vstack([csc_array((ones, (group, cells)), shape=(len(t), len(cells))) for group, t in zip(groups, totals)])
     )
-    wanted = np.concatenate(totals)
-    order, tried = shuffled(len(cells), stream), FIRST_TRIED
-    loose = np.zeros(len(cells), dtype=bool)
+    return nearest_whole(expected, rows, np.concatenate(totals), stream)
+
+
+def nearest_whole(expected: Floats, rows: Any, wanted: Longs, stream: SecretStream) -> Longs | None:
+    """Shape (cells,); whole numbers near to the expected ones, `rows` times which are as wanted; None if none were.
+
+    `rows`: shape (r, cells), sparse by columns, of whole numbers.
+    """
+    ends = np.floor(np.cumsum(expected) + uniform(1, stream))  # each cell up or down, as often as its fraction says
+    counts = np.diff(ends, prepend=0.0).astype(np.int64)
+    order, tried = shuffled(len(expected), stream), FIRST_TRIED
+    loose = np.zeros(len(expected), dtype=bool)
     whole = False
     while (short := wanted - rows @ counts).any():
         some = np.sort(order[:tried])
         moves = _moves(rows[:, some], short, counts[some], expected[some], whole)
-        if moves is None and tried >= len(cells):
+        if moves is None and tried >= len(expected):
             return None
         if moves is None:
             tried *= 4

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from shoal.table.equal_rows import patterns
 from shoal.table.prelude import Ints, Longs
 
 MOST_WORK = 1_000_000_000
-"""Pairs of persons, times pieces, that are compared, which takes two seconds; beyond it there is no bound."""
+"""Pairs of different persons, times pieces, that are compared, which takes two seconds; beyond it there is no bound."""
 
 AT_ONCE = 8_000_000
 """Cells in memory at a time."""
@@ -26,20 +27,30 @@ def most_kept(values: Ints, strata: Longs, k: int) -> int | None:
     strata
         Shape (u,).
     """
-    parts = [values[strata == stratum] for stratum in np.unique(strata)]
-    if sum(len(part) ** 2 for part in parts) * values.shape[1] > MOST_WORK:
+    parts = [_distinct(values[strata == stratum]) for stratum in np.unique(strata)]
+    if sum(len(rows) ** 2 for rows, _ in parts) * values.shape[1] > MOST_WORK:
         return None
-    return sum(_of_stratum(part, k) for part in parts if len(part) >= k)
+    return sum(_of_stratum(rows, times, k) for rows, times in parts if times.sum() >= k)
 
 
-def _of_stratum(values: Ints, k: int) -> int:
-    u, d = values.shape
+def _distinct(values: Ints) -> tuple[Ints, Longs]:
+    """What persons have, each once, shape (s, d), and how many have just that, shape (s,)."""
+    groups = patterns(values)
+    return np.array([row for row, _ in groups]), np.array([len(rows) for _, rows in groups])
+
+
+def _of_stratum(values: Ints, times: Longs, k: int) -> int:
+    s, d = values.shape
     if k < 2:
-        return int(values.sum(dtype=np.int64))
-    total, step = 0, max(AT_ONCE // max(u * d, 1), 1)
-    for start in range(0, u, step):
-        some = values[start : start + step]
+        return int((values.sum(axis=1, dtype=np.int64) * times).sum())
+    total, step, most = 0, max(AT_ONCE // max(s * d, 1), 1), min(k, s)
+    for start in range(0, s, step):
+        some, rows = values[start : start + step], np.arange(start, min(start + step, s))
         shared = np.minimum(some[:, None], values).sum(axis=2, dtype=np.int64)
-        shared[np.arange(len(some)), np.arange(start, start + len(some))] = -1  # nobody shares with themselves
-        total += int(np.partition(shared, u - k + 1, axis=1)[:, u - k + 1].sum())
+        nearest = np.argpartition(shared, s - most, axis=1)[:, s - most :]
+        shared = np.take_along_axis(shared, nearest, axis=1)
+        others = times[nearest] - (nearest == rows[:, None])  # nobody shares with themselves
+        order = np.argsort(-shared, axis=1, kind="stable")
+        last = (np.take_along_axis(others, order, axis=1).cumsum(axis=1) >= k - 1).argmax(axis=1)
+        total += int((np.take_along_axis(shared, order, axis=1)[np.arange(len(rows)), last] * times[rows]).sum())
     return total

@@ -58,7 +58,7 @@ function Open() {
     <p class="lead">A table of people, with one row or several for each, or several tables that are linked, that you want to give to others. All stays on this machine: the studio uses no network, unless you name a database.</p>
     <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>
       <p>Drop a file here, or <label class="file">choose one <input type="file" multiple onChange=${(e) => e.target.files[0] && take([...e.target.files])} /></label></p>
-      <p class="hint">Several files at once are linked tables, such as patients and their stays. CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along. Or a release that somebody handed to you for review (.json).</p></div>
+      <p class="hint">Several files at once are linked tables, such as patients and their stays. CSV, Excel, Parquet, SPSS, Stata, SAS or R; labels come along. Or a release that somebody handed to you for review (.json).</p></div>
     <form class="field" onSubmit=${(e) => { e.preventDefault(); open(); }}><label for=${id}>Or its path on this machine</label>
       <div class="row"><textarea id=${id} rows=${Math.max(1, path.split('\n').length)} value=${path} onInput=${(e) => set(e.target.value)} aria-describedby=${`${id}-help`} onKeyDown=${(e) => { if (e.key === 'Enter' && !e.shiftKey) { e.preventDefault(); open(); } }}></textarea><button class="strong">Open</button></div>
       <p class="hint" id=${`${id}-help`}>A folder of linked tables, or one path a line (Shift and Enter), opens them together. Or the address of a database, as in postgresql://user@host/name or people.duckdb.</p></form>
@@ -194,7 +194,8 @@ function Studio() {
     follow(state.source);
   }, [state?.source]);
   useEffect(() => {
-    const title = SCREENS.find(([name]) => name === screen)?.[1];
+    const title = SCREENS.find(([name]) => name === screen)?.[1], tab = document.querySelector('nav [aria-current]');
+    if (tab) tab.closest('nav').scrollLeft = tab.offsetLeft - 120; // where they do not all fit
     document.title = state?.source ? `${title} · ${state.source} · shoal studio` : 'shoal studio';
   }, [screen, state?.source]);
   if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${unreachable || 'The studio is loading.'}</p></main>`;

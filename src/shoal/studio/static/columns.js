@@ -54,7 +54,7 @@ export function Columns() {
   return html`<h1>Columns</h1>
     <p class="lead">Say what an intruder could do with each column. Nobody can do this for you: the guesses below follow from names and values only.</p>
     ${!table && facts.notes.map((note) => html`<p class="note">${note}</p>`)}
-    ${table ? html`<${Tables} /><${Persons} /><${TableChoice} />${facts.notes.map((note) => html`<p class="note">${note}</p>`)}` : html`<${Prepared} /><${Exposure} />`}
+    ${table ? html`<${Prepared} /><${Tables} /><${Persons} /><${TableChoice} />${facts.notes.map((note) => html`<p class="note">${note}</p>`)}` : html`<${Prepared} /><${Exposure} />`}
     <div class="tools">
       <label>Find a column <input type="search" value=${words} onInput=${(e) => look(e.target.value)} /></label>
       <label>Role of the ${chosen.length ? plural(chosen.length, 'chosen column') : 'chosen columns'} <select value="" disabled=${!chosen.length} onChange=${(e) => e.target.value && set(chosen, 'role', e.target.value)}>

@@ -1,7 +1,7 @@
 """Residue in a file beside its cells: category names and value labels that no cell has.
 
 A diagnosis whose only record was suppressed may still stand in its column's dictionary, in plain bytes that no reader
-of cells shows; so may the value label of a code in SPSS and Stata files. Such a file discloses what the release
+of cells shows; so may the value label of a code in SPSS, Stata and R files. Such a file discloses what the release
 withholds. Residue has three sources:
 
 - the categories of an Enum are part of its type and are written whatever the cells are;
@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.table.files.value_labels import NONE, code_text
+from shoal.table.files.value_labels import NONE, WITH_LABELS, code_text
 from shoal.vocabulary.errors import Refused, quoted
 
 
@@ -29,16 +29,16 @@ def refuse_residue(
     """Refuse a table whose file would hold names that none of its cells has.
 
     `frame`: the cells to be written. `value_labels`: for each column, the labels of its codes. `ending`: the format:
-    "parquet" has dictionaries, "sav" and "dta" have value labels, the others hold cells alone. `reasons`: codes that
-    say why cells are missing, which are written too (`Table.reasons`). Raises Refused naming the columns, but never the
-    names that remain.
+    "parquet" has dictionaries, "sav", "dta" and "rds" have value labels, the others hold cells alone. `reasons`: codes
+    that say why cells are missing, which are written too (`Table.reasons`). Raises Refused naming the columns, but
+    never the names that remain.
     """
     columns: list[str] = []
     if ending == "parquet":
         enums = ((c, c.dtype) for c in frame if isinstance(c.dtype, pl.Enum))
         columns = [c.name for c, kind in enums if len(kind.categories) > c.drop_nulls().n_unique()]
         columns += [c.name for c in frame if c.dtype == pl.Categorical and _stored_beside_cells(c)]
-    elif ending in ("sav", "dta"):
+    elif ending in WITH_LABELS:
         labelled = {name: set(map(code_text, labels)) for name, labels in value_labels.items()}
         columns = [name for name, codes in labelled.items() if codes - codes_of(frame[name], reasons.get(name))]
     if columns:

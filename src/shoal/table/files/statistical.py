@@ -114,12 +114,14 @@ def _whole(column: pl.Series) -> pl.Series:
         return column.set(column == "", None)
     if column.dtype == pl.Datetime and (column.drop_nulls().dt.time() == time(0)).all():
         return column.cast(pl.Date)
-    if column.dtype == pl.Float64:
-        column = column.fill_nan(None)
-        present = column.drop_nulls()
-        if len(present) and (present == present.floor()).all() and (present.abs() < 2**53).all():
-            return column.cast(pl.Int64)
-    return column
+    return whole_numbers(column.fill_nan(None)) if column.dtype == pl.Float64 else column
+
+
+def whole_numbers(column: pl.Series) -> pl.Series:
+    """Doubles as integers if all of them are whole, and there is any."""
+    present = column.drop_nulls()
+    whole = len(present) and (present == present.floor()).all() and (present.abs() < 2**53).all()
+    return column.cast(pl.Int64) if whole else column
 
 
 def write_statistical(table: Table, path: Path, guard: bool) -> None:
@@ -130,7 +132,7 @@ def write_statistical(table: Table, path: Path, guard: bool) -> None:
 
     ending = path.suffix.lower().lstrip(".")
     reasons = {name: codes for name, codes in table.reasons.items() if _writable(table, name, ending)}
-    letters = {name: _letters(codes) for name, codes in reasons.items()} if ending != "sav" else {}
+    letters = {name: letters_of(codes) for name, codes in reasons.items()} if ending != "sav" else {}
     columns = {}
     for column in table.frame:
         name = column.name
@@ -170,7 +172,7 @@ def _writable(table: Table, name: str, ending: str) -> bool:
     return table.frame[name].dtype.is_numeric() and table.reasons[name].drop_nulls().n_unique() < len(LETTERS)
 
 
-def _letters(codes: pl.Series) -> dict[str, str]:
+def letters_of(codes: pl.Series) -> dict[str, str]:
     """Letters for the codes of reasons: the same letter if they are letters, else letters in the order of the codes."""
     present = codes.drop_nulls().unique().to_list()
     if all(code.lower() in LETTERS.lower()[1:] for code in present):

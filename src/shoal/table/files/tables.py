@@ -17,6 +17,9 @@ from shoal.table.files.csv_text import read_csv, with_stamps, write_csv
 from shoal.table.files.excel import read_excel, write_excel
 from shoal.table.files.folders import kind_of, refuse_logged
 from shoal.table.files.limits import refuse_beyond
+from shoal.table.files.r_frames import ENDINGS as OF_R
+from shoal.table.files.r_frames import read_r
+from shoal.table.files.r_output import write_r
 from shoal.table.files.residue import refuse_residue
 from shoal.table.files.statistical import READERS as STATISTICAL
 from shoal.table.files.statistical import TOO_FULL, read_statistical, write_statistical
@@ -62,7 +65,7 @@ def read_table(
     absent: str | None = None,
     judged: bool = False,
 ) -> Table:
-    """Read CSV, Parquet, Excel, SPSS, Stata or SAS by the ending of the name.
+    """Read CSV, Parquet, Excel, SPSS, Stata, SAS or R by the ending of the name.
 
     Parameters
     ----------
@@ -161,6 +164,7 @@ READERS: dict[str, Callable[[Path, ReadOptions], Table]] = {
     "xlsx": read_excel,
     "xls": read_excel,
     **dict.fromkeys(STATISTICAL, read_statistical),
+    **dict.fromkeys(OF_R, read_r),
 }
 
 
@@ -191,7 +195,7 @@ FOR_SPREADSHEETS = ("csv", "xlsx")
 def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False) -> None:
     """Write by the ending of the name; an interrupted write leaves what was there before.
 
-    Column and value labels go into SPSS and Stata files (Stata labels whole numbers only); the transport format of
+    Column and value labels go into SPSS, Stata and R files (Stata labels whole numbers only); the transport format of
     SAS keeps column labels only, the others none (the codebook has them). Labels longer than a format holds are cut.
 
     Raises
@@ -263,6 +267,7 @@ WRITERS: dict[str, Callable[[Table, Path, bool], None]] = {
     "parquet": _write_parquet,
     "xlsx": write_excel,
     **dict.fromkeys(WRITTEN, write_statistical),
+    "rds": write_r,
 }
 
 

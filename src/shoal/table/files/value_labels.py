@@ -20,8 +20,11 @@ import polars as pl
 from shoal.table.files.table import Table
 from shoal.table.number_range import NumberRange, numbers_of
 
-WITH_LABELS = ("sav", "dta")
+WITH_LABELS = ("sav", "dta", "rds")
 """Formats with value labels."""
+
+RANGES_IN_CODES = ("sav", "dta")
+"""Formats in which ranges of numbers become codes; in R they are text, as in its own `cut`."""
 
 LARGEST = 2**31 - 1
 """The largest code that Stata labels.

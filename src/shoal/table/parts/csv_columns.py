@@ -6,7 +6,8 @@ zero are codes and stay text.
 
 import gzip
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -57,6 +58,27 @@ def csv_queries(
     `judged`: True to refuse two cells that are written differently and become one value. Raises FileError if headers
     differ or cells do not fit the header, too; DataError if columns have no names of their own.
     """
+    mark, names = _mark_and_names(files, reading)
+    with _readable(files):
+        cells, *parts = (_texts(connection, paths, mark, names, hive) for paths in (files, *([path] for path in files)))
+        chosen = _types(cells)
+        check_names(cells.columns)  # those of folders included
+        if judged:
+            _refuse_two_ways(cells, chosen)
+            refuse_marks_that_tell(files, names, mark)
+    return [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
+
+
+def csv_size(connection: Any, files: Sequence[Path], reading: Mapping[str, Any], *, hive: bool) -> tuple[int, int]:
+    """Numbers of records and columns of some CSV files, without a look at their cells; raises as `csv_queries`."""
+    mark, names = _mark_and_names(files, reading)
+    with _readable(files):
+        cells = _texts(connection, files, mark, names, hive)
+        return int(cells.aggregate("count(*)").fetchall()[0][0]), len(cells.columns)
+
+
+def _mark_and_names(files: Sequence[Path], reading: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The delimiter of some files, and the names of the columns that all of them have."""
     if (encoding := reading.get("encoding")) not in (None, "utf-8", "utf-8-sig"):
         raise FileError(f"{IN_PARTS} must be in utf-8; got the encoding '{encoding}'. Convert them first.")
     if reading.get("decimal", ".") != ".":
@@ -70,30 +92,33 @@ def csv_queries(
         raise FileError(f"The {len(files)} files of the table differ in their columns: {clauses}. {NO_ABSENT}")
     if any(list(header) != list(names) for header in headers.values()):
         raise FileError(f"The {len(files)} files of the table have their columns in different orders. {NO_ABSENT}")
+    return mark, names
+
+
+def _texts(connection: Any, files: Sequence[Path], mark: str, names: Sequence[str], hive: bool) -> Any:
+    """All cells of some files, as they are written."""
+    return connection.read_csv(
+        [literal(path) for path in files],
+        all_varchar=True,
+        header=True,
+        names=names,
+        skiprows=0,
+        comment="",
+        delimiter=mark,
+        quotechar='"',
+        escapechar='"',
+        null_padding=False,
+        na_values="",
+        hive_partitioning=hive,
+        hive_types_autocast=False,
+    )
+
+
+@contextmanager
+def _readable(files: Sequence[Path]) -> Iterator[None]:
+    """Files that cannot be read as CSV, or not in the memory that there is, are errors of our own."""
     try:
-        cells, *parts = (
-            connection.read_csv(
-                [literal(path) for path in paths],
-                all_varchar=True,
-                header=True,
-                names=names,
-                skiprows=0,
-                comment="",
-                delimiter=mark,
-                quotechar='"',
-                escapechar='"',
-                null_padding=False,
-                na_values="",
-                hive_partitioning=hive,
-                hive_types_autocast=False,
-            )
-            for paths in (files, *([path] for path in files))
-        )
-        chosen = _types(cells)
-        check_names(cells.columns)  # those of folders included
-        if judged:
-            _refuse_two_ways(cells, chosen)
-            refuse_marks_that_tell(files, names, mark)
+        yield
     except Exception as error:
         if "duckdb" not in type(error).__module__:
             raise
@@ -103,7 +128,6 @@ def csv_queries(
             f"'{files[0]}' cannot be read as CSV: records and header differ in their cells, or quotation marks do not "
             f"pair ({type(error).__name__}). Mend it, or name the delimiter."
         ) from None
-    return [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
 
 
 def drifted(types: Mapping[Path, Mapping[str, str]]) -> dict[str, str]:
