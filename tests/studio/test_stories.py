@@ -784,3 +784,19 @@ def test_on_a_phone_the_head_leaves_the_screen_its_room(browser: Any, studio: Ru
             tab = page.locator("nav [aria-current=page]").bounding_box()
             assert 0 <= tab["x"] <= tab["x"] + tab["width"] <= 390
         assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_usual_analyses_are_one_click(browser: Any, studio: Running) -> None:
+    """Of a confidential number by what others may know; none is known before the page is opened."""
+    studio.act("analyses", analyses=[])
+    with visit(browser, studio, another(studio)) as page:
+        page.wait_for_selector("nav")
+        go(page, "Utility")
+        offered = page.locator(".empty + .buttons button").all_inner_texts()
+        assert [text.split(" ")[0] for text in offered][:2] == ["Mean", "Table"]
+        assert " explained by " in offered[2]
+        page.click(f"button:text-is('{offered[0]}')")
+        page.wait_for_selector(f".analysis h2:text-is('{offered[0]}')")
+        assert page.locator(".empty").count() == 0
+        page.wait_for_selector(".analysis tbody td:not(:empty)")
+    studio.act("analyses", analyses=[])

@@ -6,13 +6,23 @@ import { act, useStore } from './state.js';
 const KINDS = { mean: 'a mean, by groups', table: 'a table of two columns', model: 'a linear regression' };
 const title = (a) => (a.kind === 'mean' ? `Mean of ${a.of}${a.by.length ? ` by ${a.by[0]}` : ''}` : a.kind === 'table' ? `Table of ${a.of} by ${a.by[0]}` : `${a.of} explained by ${a.by.join(', ')}`);
 
+const numeric = (columns) => columns.filter((c) => c.picture && c.picture.scale !== 'nominal').map((c) => c.name);
+const groups = (columns) => columns.filter((c) => c.picture?.scale === 'nominal').map((c) => c.name);
+
+// One analysis of each kind to begin with: of what nobody should learn, by what others may know.
+function usual(columns, tree) {
+  const of = (role) => ({ name }) => (tree.columns?.[name]?.role ?? tree.columns?.[name]) === role;
+  const [secret] = numeric(columns.filter(of('confidential'))), keys = columns.filter(of('quasi-identifier')), [group, other] = groups(keys);
+  return [secret && group && { kind: 'mean', of: secret, by: [group] }, other && { kind: 'table', of: group, by: [other] }, secret && keys.length > 0 && { kind: 'model', of: secret, by: [...numeric(keys), ...groups(keys)].slice(0, 2) }].filter((a) => a && (a.kind !== 'model' || a.by.length > 0));
+}
+
 export function Utility() {
   const { state, facts } = useStore();
   if (!facts) return html`<h1>Utility</h1><p class="hint">Looking at the columns …</p>`;
   const drop = (i) => act('analyses', { analyses: state.analyses.filter((_, at) => at !== i) });
   return html`<h1>Utility</h1><p class="lead">State what you want to do with the release, and see what every run makes of it.</p>
     ${state.analyses.map((asked, i) => html`<${Followed} key=${JSON.stringify(asked)} asked=${asked} drop=${() => drop(i)} />`)}
-    ${!state.analyses.length && html`<p class="empty">No analysis yet.</p>`}
+    ${!state.analyses.length && html`<p class="empty">No analysis yet.</p><p class="buttons">${usual(facts.columns, state.tree).map((a) => html`<button onClick=${() => act('analyses', { analyses: [a] })}>${title(a)}</button>`)}</p>`}
     <${Adding} columns=${facts.columns} all=${state.analyses} />`;
 }
 
@@ -32,14 +42,12 @@ const outside = (asked, before, after) => asked.kind !== 'table' && before && (!
 const moved = (before, after) => before.reduce((sum, v, i) => sum + Math.abs((after[i]?.[0] ?? 0) - v[0]), 0) / 2;
 
 function Adding({ columns, all }) {
-  const numeric = columns.filter((c) => c.picture && c.picture.scale !== 'nominal').map((c) => c.name);
-  const groups = columns.filter((c) => c.picture?.scale === 'nominal').map((c) => c.name);
   const [kind, choose] = useState('mean');
   const [of, setOf] = useState('');
   const [by, setBy] = useState([]);
   const ids = { kind: useId('kind'), of: useId('of'), by: useId('by') };
-  const first = kind === 'table' ? groups : numeric;
-  const others = (kind === 'model' ? [...numeric, ...groups] : groups).filter((name) => name !== of);
+  const first = kind === 'table' ? groups(columns) : numeric(columns);
+  const others = (kind === 'model' ? [...numeric(columns), ...groups(columns)] : groups(columns)).filter((name) => name !== of);
   const chosen = by.filter((name) => others.includes(name));
   const complete = first.includes(of) && (kind === 'mean' || chosen.length > 0);
   const add = () => complete && act('analyses', { analyses: [...all, { kind, of, by: kind === 'model' ? chosen : chosen.slice(0, 1) }] });
