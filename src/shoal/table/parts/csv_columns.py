@@ -60,13 +60,15 @@ def csv_queries(
     """
     mark, names = _mark_and_names(files, reading)
     with _readable(files):
-        cells, *parts = (_texts(connection, paths, mark, names, hive) for paths in (files, *([path] for path in files)))
+        cells = _texts(connection, files, mark, names, hive)
+        parts = [_texts(connection, [path], mark, names, hive) for path in files] if len(files) > 1 else []
         chosen = _types(cells)
         check_names(cells.columns)  # those of folders included
         if judged:
             _refuse_two_ways(cells, chosen)
             refuse_marks_that_tell(files, names, mark)
-    return [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
+    typed = [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
+    return typed if parts else typed * 2  # a wide file takes long to be looked at anew
 
 
 def csv_size(connection: Any, files: Sequence[Path], reading: Mapping[str, Any], *, hive: bool) -> tuple[int, int]:
