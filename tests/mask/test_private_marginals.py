@@ -535,11 +535,11 @@ def test_the_number_of_pairs_follows_from_noise_and_what_is_asked_stays_within_r
     search = SelectionCourse(shape=shape, rho=rho, by=None, pairs=None, most_cells=1000, possible={}, sensitivity=1)
     listening = Listening(of_table, lambda m: m // 2)
     _, total, chosen = search.fitted(listening, None)
-    assert total == records and len(chosen) == {1: 1, 90: 1, 10**6: 6}[records]
+    assert total == records and len(chosen) == {1: 1, 90: 2, 10**6: 6}[records]
     assert rho * Fraction(99, 100) <= listening.spent <= rho
 
 
-def test_pairs_rise_with_the_root_of_records_and_fall_with_that_of_noise():
+def test_pairs_rise_with_records_and_fall_with_noise():
     shape = (3,) * 40
     course = {"rho": Fraction(1, 50), "by": None, "pairs": None, "most_cells": 1000, "possible": {}}
     search = SelectionCourse(shape=shape, sensitivity=1, **course)
@@ -547,7 +547,10 @@ def test_pairs_rise_with_the_root_of_records_and_fall_with_that_of_noise():
     mean = sum(size ** (2 / 3) for size in sizes) / 780
     for records in (1_000, 4_000, 16_000):
         noise = 0.4 * mean**1.5 * math.sqrt(40 / (2 * 0.01)) / records  # that of 40 pairs of equal shares of .01
-        assert search._number(records, Fraction(1, 100)) == int(40 * math.sqrt(0.096 / noise))
-    assert search._number(16_000, Fraction(1, 100)) == pytest.approx(4 * search._number(1_000, Fraction(1, 100)), abs=4)
+        root = math.sqrt(0.096 / noise)
+        assert search._number(records, Fraction(1, 100)) == int(40 * max(root, math.sqrt(root)))
+    few, many, most = (search._number(n, Fraction(1, 100)) for n in (100, 16_000, 64_000))
+    assert few == pytest.approx(search._number(1_600, Fraction(1, 100)) / 2, abs=1)
+    assert most == pytest.approx(2 * many, abs=2)
     several = SelectionCourse(shape=shape, sensitivity=4, **course)
     assert several._number(16_000, Fraction(1, 100)) == search._number(4_000, Fraction(1, 100))

@@ -205,13 +205,15 @@ class SelectionCourse:
 
         More pairs tell more, and each with more noise: the mean absolute noise of all cells of a pair, as a share of
         the records, rises with the root of their number. So there are as many pairs as columns where that is
-        `NOISE_OF_PAIRS`, and else more or fewer by the root of the ratio.
+        `NOISE_OF_PAIRS`, more by the root of the ratio where it is less, and fewer by its fourth root where it is more:
+        few pairs leave columns alone that go together.
         """
         columns = len(self.shape)
         sizes = [power(float(cells(self.shape, pair)), BY_SIZE) for pair in combinations(range(columns), 2)]
         mean = sum(sizes) / len(sizes)
         noise = float(NOISE) * self.sensitivity * mean * sqrt(mean * columns / (2 * float(left))) / total
-        return min(max(int(columns * sqrt(NOISE_OF_PAIRS / noise)), 1), len(sizes))
+        root = sqrt(NOISE_OF_PAIRS / noise)
+        return min(max(int(columns * max(root, sqrt(root))), 1), len(sizes))
 
     def _rho_of_pairs(self, pairs: Sequence[Columns], left: Fraction, number: int) -> list[Fraction]:
         """What each of some pairs would cost of what is left for so many: the others are taken to be of mean size."""
