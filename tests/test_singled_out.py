@@ -120,9 +120,13 @@ def test_nobody_singled_out_is_said_too() -> None:
     assert unchanged_sentence({**content, "left as they came": []}) == ""
 
 
-@pytest.mark.parametrize("keys", [("sex",), ()])
-def test_parts_count_what_memory_counts(keys: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The whole release is counted, not the sample of it, whichever parts the records lie in."""
+@pytest.mark.parametrize(("keys", "worth_a_copy"), [(("sex",), 0), (("sex",), 3000), ((), 0)])
+def test_parts_count_what_memory_counts(
+    keys: tuple[str, ...], worth_a_copy: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole release is counted, not the sample of it, whichever parts the records lie in, in a copy or not."""
+    monkeypatch.setattr("shoal.table.parts.counts.WORTH_A_COPY", worth_a_copy)
+    monkeypatch.setattr("shoal.table.parts.counts.AT_ONCE", 2)
     monkeypatch.setattr("shoal.proof.sampled.SAMPLE", 200)
     monkeypatch.setattr("shoal.table.parts.dealing.SMALLEST_BLOCK", 300)
     monkeypatch.setattr("shoal.table.parts.dealing.BLOCK_CELLS", 1200)

@@ -301,7 +301,7 @@ def _account(
             if sample.complete
             else column_account(plan, sample.original, sample.released[name], withheld)
         ),
-        alone_by=lambda names, beside: judged.table.uniques(tuple(dict.fromkeys((*beside, *names))))[0],
+        alone_by=lambda names, beside: judged.table.uniques(names, beside)[0],
         packages=("duckdb", "pyarrow"),
     )
     if not judged.whole.schema.names("quasi-identifier"):

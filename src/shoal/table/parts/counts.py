@@ -21,6 +21,12 @@ from shoal.table.parts.stage import OWN, Stage
 TABLE = "released"
 """The view that is asked; its columns are numbered, so that no name of the table's own can be another's."""
 
+AT_ONCE = 50
+"""Columns that are copied together to be asked one by one."""
+
+WORTH_A_COPY = 3_000
+"""Records for each column up to which a column is copied sooner than it is found among all for each question."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CountedTable:
@@ -46,6 +52,7 @@ class CountedTable:
     lacking: Mapping[str, int]
     cells: Mapping[str, tuple[str, ...]]
     _alone: dict[frozenset[str], tuple[int, int]] = field(default_factory=dict, init=False, repr=False)
+    _copied: set[str] = field(default_factory=set, init=False, repr=False)
 
     @classmethod
     def of(cls, stage: Stage, session: Any) -> Self:
@@ -92,14 +99,28 @@ class CountedTable:
         order = seen[name].arg_sort()
         return Counted(cells=seen[name][order], counts=numbers["n"][order.to_numpy()], missing=self.lacking[name])
 
-    def uniques(self, names: Sequence[str]) -> tuple[int, int]:
-        """Numbers of records that no other one agrees with in some columns, and of their classes."""
-        asked = frozenset(names)
+    def uniques(self, names: Sequence[str], beside: Sequence[str] = ()) -> tuple[int, int]:
+        """Numbers of records that no other one agrees with in some columns and those beside, and of their classes."""
+        every = tuple(dict.fromkeys((*beside, *names)))
+        asked = frozenset(every)
         if asked not in self._alone:
-            groups = f"FROM {TABLE} SELECT count(*) AS n GROUP BY {', '.join(self.agreeing(names))}"
-            alone, every = self.connection.sql(f"FROM ({groups}) SELECT count_if(n = 1), count(*)").fetchall()[0]
-            self._alone[asked] = int(alone), int(every)
+            table = self._with_next(names[0], beside) if len(names) == 1 else TABLE
+            groups = f"FROM {table} SELECT count(*) AS n GROUP BY {', '.join(self.agreeing(every))}"
+            alone, all_of_them = self.connection.sql(f"FROM ({groups}) SELECT count_if(n = 1), count(*)").fetchall()[0]
+            self._alone[asked] = int(alone), int(all_of_them)
         return self._alone[asked]
+
+    def _with_next(self, name: str, beside: Sequence[str]) -> str:
+        """A copy of a column, those after it and some beside, where that is worth it; else the view of all."""
+        if self.records > WORTH_A_COPY * len(self.types):
+            return TABLE
+        if not self._copied.issuperset((name, *beside)):
+            after = list(self.types)[list(self.types).index(name) :]
+            self._copied.clear()
+            self._copied.update((*after[:AT_ONCE], *beside))
+            cells = ", ".join(self.agreeing(sorted(self._copied)))
+            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE copied AS FROM {TABLE} SELECT {cells}")
+        return "copied"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

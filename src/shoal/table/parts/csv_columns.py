@@ -62,11 +62,13 @@ def csv_queries(
     with _readable(files):
         cells = _texts(connection, files, mark, names, hive)
         parts = [_texts(connection, [path], mark, names, hive) for path in files] if len(files) > 1 else []
-        chosen = _types(cells)
+        kinds = _types(cells)
         check_names(cells.columns)  # those of folders included
         if judged:
-            _refuse_two_ways(cells, chosen)
+            _refuse_two_ways(cells, kinds)
             refuse_marks_that_tell(files, names, mark)
+    columns = {name: name_in_sql(name) for name in cells.columns}
+    chosen = [f"{_cast(c, kinds[n])} AS {c}" if n in kinds else c for n, c in columns.items()]
     typed = [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
     return typed if parts else typed * 2  # a wide file takes long to be looked at anew
 
@@ -150,21 +152,19 @@ def drifted(types: Mapping[Path, Mapping[str, str]]) -> dict[str, str]:
     return faults
 
 
-def _refuse_two_ways(cells: Any, chosen: Sequence[str]) -> None:
+def _refuse_two_ways(cells: Any, kinds: Mapping[str, str]) -> None:
     """Refuse columns of numbers or dates in which one value, or a missing cell, is written in several ways."""
 
     def ways(cell: str) -> str:
         return f"count(DISTINCT {cell}) + max(CASE WHEN {cell} IS NULL THEN 1 ELSE 0 END)"
 
-    def otherwise(cell: str, value: str) -> str:  # than DuckDB would write it, which is one way but of -0 and 0
-        apart = f"{value} IS NULL OR CAST({value} AS VARCHAR) <> {cell} OR {cell} = '-0.0'"
-        return f"count_if({cell} IS NOT NULL AND ({apart}))"
-
-    typed = {name: text for name, text in zip(cells.columns, chosen) if text != name_in_sql(name)}
-    values = {name: text.removesuffix(f" AS {name_in_sql(name)}") for name, text in typed.items()}
-    counts = _asked(cells, [otherwise(name_in_sql(name), value) for name, value in values.items()])
-    doubtful = {name: values[name] for name, count in zip(values, counts) if count}
-    counts = _asked(cells, [f"{ways(name_in_sql(name))} - ({ways(value)})" for name, value in doubtful.items()])
+    columns = {name: name_in_sql(name) for name in kinds}
+    values = {name: _cast(column, kinds[name]) for name, column in columns.items()}
+    dates = [name for name, kind in kinds.items() if kind not in NUMBERS]
+    otherwise = [f"count_if(CAST({values[name]} AS VARCHAR) <> {columns[name]})" for name in dates]
+    doubtful = [name for name, count in zip(dates, _asked(cells, otherwise)) if count]
+    doubtful += _written_otherwise(cells, {name: kind for name, kind in kinds.items() if kind in NUMBERS})
+    counts = _asked(cells, [f"{ways(columns[name])} - ({ways(values[name])})" for name in doubtful])
     if several := [name for name, count in zip(doubtful, counts) if count]:
         raise FileError(
             f"The files write one value of {quoted(several)} in several ways, as 34 and 34.0, by which records can be "
@@ -205,14 +205,14 @@ def _of_text(path: Path, take: Callable[[Any], Result]) -> Result:
         ) from None
 
 
-def _types(cells: Any) -> list[str]:
-    """For each column the expression that gives its cells the type that all of them have."""
-    columns = {name: name_in_sql(name) for name in cells.columns}
+def _types(cells: Any) -> dict[str, str]:
+    """DuckDB's type that all cells of a column have; of columns that are no text."""
     kinds = {name: kind for name, forms in _forms(cells).items() if (kind := forms.kind)}
     dates = {name: kind for name, kind in kinds.items() if kind not in NUMBERS}  # not every date of that form exists
+    columns = {name: name_in_sql(name) for name in dates}
     failed = _asked(cells, [f"count({columns[n]}) - count(TRY_CAST({columns[n]} AS {dates[n]}))" for n in dates])
-    kinds = {name: kind for name, kind in kinds.items() if not dict(zip(dates, failed, strict=True)).get(name)}
-    return [_cast(column, kinds[name]) if name in kinds else column for name, column in columns.items()]
+    no_dates = {name for name, count in zip(dates, failed, strict=True) if count}
+    return {name: kind for name, kind in kinds.items() if name not in no_dates}
 
 
 NUMBERS = ("BIGINT", "DOUBLE", "VARCHAR")
@@ -223,7 +223,32 @@ def _cast(column: str, kind: str) -> str:
     """Cells as values of a type; blanks around numbers mean nothing. DuckDB would make a join of a list after IN."""
     marks = "|".join(map(re.escape, MISSING_AMONG_NUMBERS))
     bare = f"CASE WHEN NOT regexp_full_match(trim({column}), '{marks}') THEN trim({column}) END"
-    return f"CAST({bare if kind in NUMBERS else column} AS {kind}) AS {column}"
+    return f"CAST({bare if kind in NUMBERS else column} AS {kind})"
+
+
+def _written_otherwise(cells: Any, kinds: Mapping[str, str]) -> list[str]:
+    """Columns of numbers and codes with a cell that polars would write in another way: of each value it has one."""
+    if not kinds:
+        return []
+    doubtful: set[str] = set()
+    texts = cells.project(", ".join(map(name_in_sql, kinds)))
+    for batch in texts.to_arrow_reader(max(CELLS_AT_ONCE // len(kinds), 1)):
+        alike: dict[str, dict[str, pl.Series]] = {}
+        for (name, kind), column in zip(kinds.items(), batch.columns, strict=True):
+            alike.setdefault(kind, {})[name] = cast(pl.Series, pl.from_arrow(column)).rename("")
+        for kind, columns in alike.items():
+            if not _in_one_way(pl.concat(columns.values()), kind):
+                doubtful |= {name for name, column in columns.items() if not _in_one_way(column, kind)}
+    return [name for name in kinds if name in doubtful]
+
+
+def _in_one_way(cells: pl.Series, kind: str) -> bool:
+    """True if all cells that are not missing are written as polars writes their values."""
+    present = cells.drop_nulls()
+    if kind == "VARCHAR":
+        return bool(((present == present.str.strip_chars(" ")) & ~present.is_in(MISSING_AMONG_NUMBERS)).all())
+    written = present.cast(pl.Int64 if kind == "BIGINT" else pl.Float64, strict=False).cast(pl.String)
+    return bool((written.eq_missing(present) & (present != "-0.0")).all())  # -0.0 is a 0, too
 
 
 def _forms(cells: Any) -> dict[str, "_Forms"]:
