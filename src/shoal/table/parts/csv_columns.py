@@ -6,7 +6,7 @@ zero are codes and stay text.
 
 import gzip
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,13 +62,13 @@ def csv_queries(
     with _readable(files):
         cells = _texts(connection, files, mark, names, hive)
         parts = [_texts(connection, [path], mark, names, hive) for path in files] if len(files) > 1 else []
-        kinds = _types(cells)
+        kinds, marked = _types(cells)
         check_names(cells.columns)  # those of folders included
         if judged:
-            _refuse_two_ways(cells, kinds)
+            _refuse_two_ways(cells, kinds, marked)
             refuse_marks_that_tell(files, names, mark)
     columns = {name: name_in_sql(name) for name in cells.columns}
-    chosen = [f"{_cast(c, kinds[n])} AS {c}" if n in kinds else c for n, c in columns.items()]
+    chosen = [f"{_cast(c, kinds[n], n in marked)} AS {c}" if n in kinds else c for n, c in columns.items()]
     typed = [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
     return typed if parts else typed * 2  # a wide file takes long to be looked at anew
 
@@ -152,14 +152,14 @@ def drifted(types: Mapping[Path, Mapping[str, str]]) -> dict[str, str]:
     return faults
 
 
-def _refuse_two_ways(cells: Any, kinds: Mapping[str, str]) -> None:
+def _refuse_two_ways(cells: Any, kinds: Mapping[str, str], marked: Container[str]) -> None:
     """Refuse columns of numbers or dates in which one value, or a missing cell, is written in several ways."""
 
     def ways(cell: str) -> str:
         return f"count(DISTINCT {cell}) + max(CASE WHEN {cell} IS NULL THEN 1 ELSE 0 END)"
 
     columns = {name: name_in_sql(name) for name in kinds}
-    values = {name: _cast(column, kinds[name]) for name, column in columns.items()}
+    values = {name: _cast(column, kinds[name], name in marked) for name, column in columns.items()}
     dates = [name for name, kind in kinds.items() if kind not in NUMBERS]
     otherwise = [f"count_if(CAST({values[name]} AS VARCHAR) <> {columns[name]})" for name in dates]
     doubtful = [name for name, count in zip(dates, _asked(cells, otherwise)) if count]
@@ -205,25 +205,29 @@ def _of_text(path: Path, take: Callable[[Any], Result]) -> Result:
         ) from None
 
 
-def _types(cells: Any) -> dict[str, str]:
-    """DuckDB's type that all cells of a column have; of columns that are no text."""
-    kinds = {name: kind for name, forms in _forms(cells).items() if (kind := forms.kind)}
+def _types(cells: Any) -> tuple[dict[str, str], set[str]]:
+    """DuckDB's types of columns that are no text, and the columns in which some words mark missing cells."""
+    forms = _forms(cells)
+    kinds = {name: kind for name, of in forms.items() if (kind := of.kind)}
     dates = {name: kind for name, kind in kinds.items() if kind not in NUMBERS}  # not every date of that form exists
     columns = {name: name_in_sql(name) for name in dates}
     failed = _asked(cells, [f"count({columns[n]}) - count(TRY_CAST({columns[n]} AS {dates[n]}))" for n in dates])
     no_dates = {name for name, count in zip(dates, failed, strict=True) if count}
-    return {name: kind for name, kind in kinds.items() if name not in no_dates}
+    kinds = {name: kind for name, kind in kinds.items() if name not in no_dates}
+    return kinds, {name for name, of in forms.items() if of.marked}
 
 
 NUMBERS = ("BIGINT", "DOUBLE", "VARCHAR")
-"""DuckDB's types of columns of numbers and of codes, in which some words mark a missing cell."""
+"""DuckDB's types of columns of numbers and of codes, in which some words may mark a missing cell."""
 
 
-def _cast(column: str, kind: str) -> str:
+def _cast(column: str, kind: str, marked: bool) -> str:
     """Cells as values of a type; blanks around numbers mean nothing. DuckDB would make a join of a list after IN."""
-    marks = "|".join(map(re.escape, MISSING_AMONG_NUMBERS))
-    bare = f"CASE WHEN NOT regexp_full_match(trim({column}), '{marks}') THEN trim({column}) END"
-    return f"CAST({bare if kind in NUMBERS else column} AS {kind})"
+    bare = f"trim({column})" if kind in NUMBERS else column
+    if kind in NUMBERS and marked:
+        marks = "|".join(map(re.escape, MISSING_AMONG_NUMBERS))
+        bare = f"CASE WHEN NOT regexp_full_match({bare}, '{marks}') THEN {bare} END"
+    return f"CAST({bare} AS {kind})"
 
 
 def _written_otherwise(cells: Any, kinds: Mapping[str, str]) -> list[str]:
@@ -260,7 +264,7 @@ def _forms(cells: Any) -> dict[str, "_Forms"]:
     for batch in cells.to_arrow_reader(max(CELLS_AT_ONCE // max(len(forms), 1), 1)):
         alike: dict[Any, list[tuple[_Forms, pl.Series]]] = {}
         for (name, of), column in zip(forms.items(), batch.columns, strict=True):
-            key = (of.whole, of.codes, of.long) if of.numbers else name
+            key = (of.whole, of.codes, of.long, of.marked) if of.numbers else name
             alike.setdefault(key, []).append((of, cast(pl.Series, pl.from_arrow(column)).rename("")))
         for together in alike.values():
             if not together[0][0].numbers or not _nothing_new(together):
@@ -282,7 +286,8 @@ class _Forms:
     """Forms that all cells of a column have, as far as they were seen.
 
     `numbers`: that some cell is a number and none anything else but a mark of a missing one; `long`: a number of more
-    digits than an integer has; `fine`: a date-time with a digit other than 0 at its end.
+    digits than an integer has; `fine`: a date-time with a digit other than 0 at its end; `marked`: a mark of a missing
+    number.
     """
 
     numbers: bool | None = None
@@ -291,6 +296,7 @@ class _Forms:
     long: bool = False
     dates: set[str] | None = None
     fine: bool = False
+    marked: bool = False
 
     @property
     def kind(self) -> str:
@@ -323,6 +329,7 @@ class _Forms:
         whole = bare.cast(pl.Int64, strict=False)
         if whole.null_count():
             present = bare.filter(~bare.is_in(MISSING_AMONG_NUMBERS))
+            self.marked |= len(present) < len(bare)
             if not len(present):
                 return
             self.whole &= whole.null_count() == len(bare) - len(present)
