@@ -55,6 +55,7 @@ BOUNDED_OF_HOMES = [
     (shoal.Sample(fraction=0.3), ["age"]),
     (shoal.Sample(size=3), ["age"]),
     (shoal.TargetedSwap(share=0.2), ["region", "town"]),
+    (shoal.Calibrate(), ["age"]),
 ]
 """Masks that count households, and draw by strata."""
 
