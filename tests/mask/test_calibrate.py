@@ -194,3 +194,9 @@ def test_what_is_no_weight_is_refused():
     gap = table.with_columns(hid=pl.when(pl.int_range(pl.len()) > 0).then("hid"))
     with pytest.raises(InputError, match="1 record have no number of a household"):
         shoal.Calibrate().apply(shoal.Microdata.of(gap, lacking).records, ["weight"], np.random.default_rng(0))
+
+
+def test_weights_that_whole_numbers_cannot_hold_are_refused():
+    heavy = people(5, 7).with_columns(weight=pl.lit(1e30))
+    with pytest.raises(InputError, match=r"must be below 2\^53 in all"):
+        shoal.Calibrate().apply(shoal.Microdata.of(heavy, ROLES).records, ["weight"], np.random.default_rng(0))

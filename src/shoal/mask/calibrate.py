@@ -29,6 +29,9 @@ SWEEPS = 1_000
 EVEN = 1e-6
 """Share of a total that it may be off by when no further sweep is made."""
 
+LARGEST = 1 << 53
+"""Whole numbers from here on are not all there among doubles."""
+
 
 @method(
     "calibrate",
@@ -71,6 +74,8 @@ class Calibrate(Mask):
         (weights,) = self.continuous(records, columns)
         if not (weights.values >= 0).all():  # nor is a missing one
             raise DataError(f"Column '{weights.name}' must hold a weight of 0 or more in every record. Correct it.")
+        if weights.values.sum() >= LARGEST:
+            raise DataError(f"Weights in column '{weights.name}' must be below 2^53 in all. Count in a larger unit.")
         units, sizes = _homes(records)
         margins = [
             *(UnitMargin.of(table, records, units, of_homes=True) for table in self.households),

@@ -18,7 +18,7 @@ import pytest
 import shoal
 from by_night import by_night
 from shoal.table.files.r_frames import read_r
-from shoal.table.files.r_values import DOUBLE, INTEGER, LIST, RValue, Writer, number_text, text_value
+from shoal.table.files.r_values import DOUBLE, INTEGER, LIST, TEXT, RValue, Writer, number_text, text_value
 from shoal.table.files.table import ReadOptions, Table
 from shoal.table.files.tables import read_table, write_table
 from shoal.vocabulary.errors import FileError, Refused
@@ -138,6 +138,10 @@ def test_texts_in_two_encodings_are_told_apart(tmp_path: Path) -> None:
         (frame_of({"a": PLAIN}, **{"row.names": RValue(INTEGER, [7, 9])}), "numbers of rows that are not in order"),
         (frame_of({"a": PLAIN}, source=text_value("Ann")), "attributes 'source'"),
         (frame_of({"a": RValue(INTEGER, [1, 2], {"names": text_value("x", "y")})}), "attributes 'names' of column 'a'"),
+        (
+            frame_of({"a": RValue(INTEGER, [1, 2], {"label": RValue(TEXT, ["a"], {"of": text_value("Ann")})})}),
+            "attributes of attributes of column 'a'",
+        ),
     ],
 )
 def test_what_stands_beside_the_cells_is_seen_when_a_file_is_judged(tmp_path: Path, value: RValue, what: str) -> None:
@@ -310,3 +314,12 @@ def test_bytes_that_are_damaged_are_read_or_refused(tmp_path: Path, rng: np.rand
         except FileError:
             refused += 1
     assert refused > 30
+
+
+def test_bytes_after_the_end_are_seen_when_a_file_is_judged(tmp_path: Path) -> None:
+    path = stored(tmp_path, frame_of({"a": PLAIN}))
+    raw = path.read_bytes()
+    path.write_bytes((gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw) + b"Ann")
+    assert read_table(path).frame["a"].to_list() == [1, 2]
+    with pytest.raises(FileError, match="bytes after its end"):
+        read_table(path, judged=True)

@@ -116,7 +116,8 @@ def _data_frame(path: Path) -> tuple[RValue, list[str]]:
     for start, expanded in COMPRESSED.items():
         raw = expanded(raw) if raw.startswith(start) else raw
     named = raw[:5] in (b"RDX2\n", b"RDX3\n")
-    value = Reader(raw[5 * named :]).value()
+    reader = Reader(raw[5 * named :])
+    value = reader.value()
     objects = value.data if named and value.kind == PAIRS else [("", value)]
     frames = [item for _, item in objects if isinstance(item, RValue) and "data.frame" in item.texts("class")]
     if len(frames) != 1:
@@ -125,7 +126,8 @@ def _data_frame(path: Path) -> tuple[RValue, list[str]]:
             f"File '{path}' holds {len(frames) or 'no'} data frame{'s' * (len(frames) > 1)}{names}. Write the one that "
             f"is meant by itself in R: saveRDS(x, 'x.rds'), of a matrix or list as.data.frame(x)."
         )
-    return frames[0], [f"{len(objects) - 1} other objects"] if len(objects) > 1 else []
+    others = [f"{len(objects) - 1} other objects"] * (len(objects) > 1)
+    return frames[0], [*others, *["bytes after its end"] * (reader.at < len(reader.raw))]
 
 
 def _kind_of(value: RValue) -> str | int:
@@ -252,6 +254,8 @@ def _residue(frame: RValue, columns: Mapping[str, RValue]) -> Iterator[str]:
     for name, value in columns.items():
         if more := sorted(key for key in set(value.attributes) - OF_COLUMN if not key.startswith("format.")):
             yield f"attributes {quoted(more)} of column '{name}'"
+        if any(set(of.attributes) - {"names"} for of in value.attributes.values() if isinstance(of, RValue)):
+            yield f"attributes of attributes of column '{name}'"
         if "factor" in value.texts("class") and len(value.texts("levels")) > len(
             set(value.data.tolist()) - {NO_INTEGER}
         ):
