@@ -74,6 +74,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             seed(config.stash[SEED])(getattr(item.obj, "__func__", item.obj))  # a state machine's test is a method
 
 
+@pytest.hookimpl
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes do not name a test: processes that collect must agree on its name, and a compressed file holds the time."""
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_report_header(config: pytest.Config) -> str | None:
     return f"examples drawn from SHOAL_TEST_SEED={config.stash[SEED]}" if RANDOM_SEED else None
 
