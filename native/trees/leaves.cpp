@@ -1,5 +1,4 @@
-// Beside the trees that are grown (grow.cpp): where the cases of a table come to lie in them, and the orders of cases that
-// are drawn repeatedly.
+// Where the cases of a table come to lie in trees that are grown (grow.cpp).
 #include <cmath>
 
 #include "core/kernels.hpp"
@@ -30,30 +29,10 @@ auto leaves(Ints feature, Vector threshold, Bytes missing_left, Ints mask, Ints 
   return to_numpy(std::move(leaf_of));
 }
 
-auto orders_of_drawn(IntMatrix orders, Ints levels, Ints times) {
-  const std::size_t d = orders.shape(0), n = orders.shape(1);
-  std::vector<std::int32_t> begins(n + 1), out;
-  {
-    nb::gil_scoped_release free_lock;
-    for (std::size_t i = 0; i < n; ++i) begins[i + 1] = begins[i] + times.data()[i];
-    out.resize(d * static_cast<std::size_t>(begins[n]));
-    for (std::size_t f = 0; f < d; ++f) {
-      std::int32_t* to = out.data() + f * static_cast<std::size_t>(begins[n]);
-      const std::int32_t* order = orders.data() + f * n;
-      for (std::size_t i = 0; levels.data()[f] == 0 && i < n; ++i)
-        for (std::int32_t place = begins[order[i]]; place < begins[order[i] + 1]; ++place) *to++ = place;
-    }
-  }
-  const std::size_t drawn = static_cast<std::size_t>(begins[n]);
-  return to_numpy(std::move(out), {d, drawn});
-}
-
 const Kernel leaves_kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("tree_leaves", &leaves, "feature"_a, "threshold"_a, "missing_left"_a, "mask"_a, "left"_a, "right"_a, "leaf"_a,
         "masks"_a, "x"_a, "Shape (m,); the leaf of every case of a table (d, m) in a tree of these nodes.");
-  m.def("orders_of_drawn", &orders_of_drawn, "orders"_a, "levels"_a, "times"_a,
-        "Shape (d, sum of times); orders (d, n) when each case is there so many times (n,), its copies side by side.");
 });
 
 }  // namespace

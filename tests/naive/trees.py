@@ -39,3 +39,10 @@ def least_impurity(x, levels, y, classes, min_leaf):
         if min(left.sum(), (~left).sum()) >= min_leaf
     ]
     return min(splits, default=None)
+
+
+def leaf_of(tree):
+    """The leaf of each case that a tree was grown on."""
+    out = np.empty(len(set(tree.members.tolist())), dtype=np.int64)
+    out[tree.members] = tree.leaf_of_members
+    return out

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from naive.trees import leaf_of
 from shoal.kernels.trees.grow import Features, Tree, grow
 from shoal.replace._persons.columns import largest_of_several
 from shoal.replace._trees.donors import Donors, Growing
@@ -32,15 +33,15 @@ def _grown(n: int, seed: int) -> tuple[Tree, np.ndarray, np.ndarray]:
 def test_every_leaf_is_of_so_many_units(seed: int) -> None:
     tree, x, units = _grown(400, seed)
     pruned = tree.with_units(units, 8)
-    assert (pruned.leaves(x) == pruned.leaf_of).all(), "a case ends in the leaf that it was put in"
-    assert sorted(set(pruned.leaf_of.tolist())) == list(range(pruned.leaf_of.max() + 1))
-    counts = [len(set(units[pruned.leaf_of == leaf])) for leaf in range(pruned.leaf_of.max() + 1)]
+    assert (pruned.leaves(x) == leaf_of(pruned)).all(), "a case ends in the leaf that it was put in"
+    assert sorted(set(leaf_of(pruned).tolist())) == list(range(len(pruned.sizes)))
+    counts = [len(set(units[leaf_of(pruned) == leaf])) for leaf in range(len(pruned.sizes))]
     assert min(counts) >= 8
-    assert 1 < len(counts) < tree.leaf_of.max() + 1
-    for leaf in range(tree.leaf_of.max() + 1):
-        assert len(set(pruned.leaf_of[tree.leaf_of == leaf])) == 1, "leaves are merged, never parted"
-    assert max(tree.with_units(units, 1000).leaf_of) == 0
-    assert (tree.with_units(np.arange(400), 5).leaf_of == tree.leaf_of).all()
+    assert 1 < len(counts) < len(tree.sizes)
+    for leaf in range(len(tree.sizes)):
+        assert len(set(leaf_of(pruned)[leaf_of(tree) == leaf])) == 1, "leaves are merged, never parted"
+    assert len(tree.with_units(units, 1000).sizes) == 1
+    assert (leaf_of(tree.with_units(np.arange(400), 5)) == leaf_of(tree)).all()
 
 
 def test_a_value_that_one_person_has_often_is_no_heap() -> None:
@@ -77,7 +78,7 @@ def test_trees_of_a_forest_hold_so_many_units() -> None:
     features, y = Features.of([rng.normal(size=11)], [0]), rng.normal(size=11)
     growing = Growing(min_leaf=10, complexity=0.0, trees=20)
     for tree in Donors.of(y, 0, features, growing, rng, np.arange(11)).trees:
-        ends = np.split(tree.members, tree.starts[1:])
+        ends = np.split(tree.tree.members, tree.starts[1:])
         assert min(len(set(members.tolist())) for members in ends) >= 10
 
 

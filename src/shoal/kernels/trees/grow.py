@@ -46,9 +46,13 @@ class Features:
         )
 
     def take(self, rows: Longs) -> "Features":
-        """Some of the cases in ascending order, possibly repeated; what is sorted stays so."""
-        times = np.bincount(rows, minlength=self.x.shape[1])
-        orders = _native.orders_of_drawn(self.orders, self.levels, ints(times))
+        """Some of the cases, in ascending order; what is sorted stays so."""
+        place = np.full(self.x.shape[1], -1, dtype=np.int32)
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        orders = np.zeros((len(self.x), len(rows)), dtype=np.int32)
+        for j in np.flatnonzero(self.levels == 0):
+            places = place[self.orders[j]]
+            orders[j] = places[places >= 0]
         return Features(x=np.take(self.x, rows, axis=1), levels=self.levels, orders=orders)
 
 
@@ -58,12 +62,20 @@ class Tree:
 
     Parameters
     ----------
-    leaf_of
-        Shape (n,); the leaf of each case that the tree was grown on, numbered from 0.
+    members
+        The cases that it was grown on, leaf by leaf, as often as they count, those of a leaf in ascending order.
+    sizes
+        Shape (leaves,); how many of these a leaf has.
     """
 
     nodes: tuple[Ints, Floats, Bytes, Ints, Ints, Ints, Ints, Bytes]
-    leaf_of: Ints
+    members: Ints
+    sizes: Ints
+
+    @property
+    def leaf_of_members(self) -> Longs:
+        """Shape of `members`; the leaf of each, numbered from 0."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def leaves(self, x: Floats) -> Ints:
         """Shape (m,); the leaf of every case of a table (d, m) with the same features.
@@ -79,7 +91,7 @@ class Tree:
         """
         feature, threshold, missing_left, mask, left, right, leaf, masks = self.nodes
         first, end = _leaves_below(left, right, leaf)
-        pairs = np.unique(np.column_stack([self.leaf_of.astype(np.int64), units]), axis=0)
+        pairs = np.unique(np.column_stack([self.leaf_of_members, units[self.members]]), axis=0)
         starts = np.searchsorted(pairs[:, 0], np.arange(int(end[0]) + 1))
 
         def enough(node: int) -> bool:
@@ -96,7 +108,9 @@ class Tree:
             place[first[node] : end[node]] = number
             number += 1
         nodes = (feature, threshold, missing_left, mask, left, right, merged, masks)
-        return Tree(nodes=nodes, leaf_of=place[self.leaf_of])
+        leaf_of = place[self.leaf_of_members]
+        members = self.members[np.lexsort((self.members, leaf_of))]
+        return Tree(nodes=nodes, members=members, sizes=ints(np.bincount(leaf_of)))
 
 
 def grow(
@@ -104,6 +118,7 @@ def grow(
     y: Floats | Ints,
     *,
     classes: int = 0,
+    times: Longs | None = None,
     min_leaf: int,
     complexity: float = 0.0,
     looked_at: int | None = None,
@@ -118,6 +133,8 @@ def grow(
         Shape (n,), n >= 1; finite numbers, or classes from 0 to classes - 1.
     classes
         Number of classes; 0 for numbers.
+    times
+        Shape (n,); how often each case counts, not all 0; once by default.
     min_leaf
         Fewest cases of a leaf, at least 1.
     complexity
@@ -126,15 +143,17 @@ def grow(
         Features that a node may split on, drawn at random (`seed`); all of them by default.
     """
     d = len(features.x)
-    x, levels, orders = features.x, features.levels, features.orders
     most = d if looked_at is None else min(looked_at, d)
+    counts = np.ones(len(y), dtype=np.int32) if times is None else ints(times)
+    limits = (min_leaf, complexity, most, seed, progress)
     if classes:
-        grown = _native.grow_classes(x, levels, orders, ints(y), classes, min_leaf, complexity, most, seed, progress)
+        grown = _native.grow_classes(features.x, features.levels, features.orders, ints(y), counts, classes, *limits)
     else:
         values = floats(y)
-        centred = _near_one(values - float(values.mean()))
-        grown = _native.grow_numbers(x, levels, orders, centred, min_leaf, complexity, most, seed, progress)
-    return Tree(nodes=grown[0], leaf_of=grown[1])
+        centred = _near_one(values - float((values * counts).sum() / counts.sum())) * counts
+        grown = _native.grow_numbers(features.x, features.levels, features.orders, centred, counts, *limits)
+    nodes, members, sizes = grown
+    return Tree(nodes=nodes, members=members, sizes=sizes)
 
 
 def _leaves_below(left: Ints, right: Ints, leaf: Ints) -> tuple[Longs, Longs]:

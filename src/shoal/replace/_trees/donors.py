@@ -48,21 +48,17 @@ class Donors:
             return cls(trees=(), count=n)
         limits: dict[str, Any] = {"classes": classes, "min_leaf": growing.min_leaf, "complexity": growing.complexity}
 
-        def leaves(tree: Tree, rows: Longs) -> _Leaves:
-            pruned = tree if units is None else tree.with_units(units[rows], growing.min_leaf)
-            return _Leaves.of(pruned, rows)
-
         if growing.trees == 1:
-            return cls(trees=(leaves(grow(features, y, **limits), np.arange(n)),), count=n)
+            return cls(trees=(_Leaves.of(grow(features, y, **limits), units, growing),), count=n)
         d = len(features.x)
         looked_at = max(1, round(math.sqrt(d) if classes else d / 3))  # as Breiman (2001) and his program have it
         grown = []
         for _ in range(growing.trees):
-            rows = np.sort(rng.integers(0, n, n))
-            if units is not None and len(np.unique(units[rows])) < growing.min_leaf:
-                rows = np.arange(n)
-            tree = grow(features.take(rows), y[rows], looked_at=looked_at, seed=seed_of(rng), **limits)
-            grown.append(leaves(tree, rows))
+            times = np.bincount(rng.integers(0, n, n), minlength=n)
+            if units is not None and len(np.unique(units[times > 0])) < growing.min_leaf:
+                times = np.ones(n, dtype=np.int64)
+            tree = grow(features, y, times=times, looked_at=looked_at, seed=seed_of(rng), **limits)
+            grown.append(_Leaves.of(tree, units, growing))
         return cls(trees=tuple(grown), count=n)
 
     def draw(self, x: Floats, rng: Generator) -> Longs:
@@ -83,21 +79,17 @@ class _Leaves:
     """A tree, and the original records in its leaves."""
 
     tree: Tree
-    members: Longs  # Shape (n,); the records that it was grown on, leaf by leaf
-    starts: Longs  # Shape (leaves,) each; where a leaf begins among them, and how many it has
-    sizes: Longs
+    starts: Longs  # Shape (leaves,); where a leaf begins among the tree's members
 
     @classmethod
-    def of(cls, tree: Tree, rows: Longs) -> "_Leaves":
-        """`rows`, shape (n,): the original records that the tree was grown on."""
-        sizes = np.bincount(tree.leaf_of)
-        leaf_of = tree.leaf_of.astype(np.uint16) if len(sizes) <= 1 << 16 else tree.leaf_of  # sorted digit by digit
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        return cls(tree=tree, members=rows[np.argsort(leaf_of, kind="stable")], starts=starts, sizes=sizes)
+    def of(cls, tree: Tree, units: Longs | None, growing: Growing) -> "_Leaves":
+        """`units`: as for `Donors.of`."""
+        pruned = tree if units is None else tree.with_units(units, growing.min_leaf)
+        return cls(tree=pruned, starts=np.cumsum(pruned.sizes) - pruned.sizes)
 
     def draw(self, x: Floats, rng: Generator) -> Longs:
         """For each new record (d, m) one of the records of its leaf, drawn at random."""
         leaves = self.tree.leaves(x)
-        sizes = self.sizes[leaves]
+        sizes = self.tree.sizes[leaves]
         place = (rng.random(len(leaves)) * sizes).astype(np.int64)
-        return np.asarray(self.members[self.starts[leaves] + np.minimum(place, sizes - 1)])
+        return longs(self.tree.members[self.starts[leaves] + np.minimum(place, sizes - 1)])
