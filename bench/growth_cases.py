@@ -239,6 +239,7 @@ def _rows() -> dict[str, dict[str, Any]]:
         out[f"{which}, suppress 15 keys 10,000"] = case("account", which, 10_000, 0, (4,) * 15, secrets=0)
     for n in (5_000, 20_000):
         out[f"attribute-inference, six nominals {n:,}"] = case("risk", "attribute-inference", n, 0, SIX, secret=5)
+    for n in (5_000, 20_000, 100_000):
         out[f"fuzzy-c-means {n:,}"] = case("partition", "fuzzy-c-means", n, 3, k=10)
         out[f"entropy-fuzzy-c-means {n:,}"] = case("partition", "entropy-fuzzy-c-means", n, 3, k=10)
     out["probabilistic-linkage 20,000"] = case("risk", "probabilistic-linkage", 20_000, 0, SIX)

@@ -58,6 +58,22 @@ void distances(const double* centres, const double* x, std::size_t d, std::size_
   }
 }
 
+inline Doubles most(Doubles a, Doubles b) { return choose(a > b, a, b); }
+
+void gaps(const double* lows, const double* highs, std::size_t stride, const double* low, const double* high,
+          std::size_t d, std::size_t padded, double* out) {
+  for (std::size_t j = 0; j < padded; j += 4) {
+    Doubles sum = spread(0.0);
+    for (std::size_t s = 0; s < d; ++s) {
+      const Doubles above = load(lows + s * stride + j) - spread(high[s]);
+      const Doubles below = spread(low[s]) - load(highs + s * stride + j);
+      const Doubles gap = most(most(above, below), spread(0.0));
+      sum += gap * gap;
+    }
+    store(out + j, sum);
+  }
+}
+
 void powers(const double* d2, std::size_t padded, double least, double power, double* t) {
   if (power == 1.0) {
     for (std::size_t j = 0; j < padded; j += 4) store(t + j, spread(least) / load(d2 + j));
@@ -96,7 +112,18 @@ void accumulate(double* sums, const double* w, const double* x, std::size_t rows
   }
 }
 
-const FuzzyLoops kLoops = {distances, powers, exponentials, sharpen, total, accumulate};
+void scatter(double* sums, const std::uint32_t* centres, const double* w, std::size_t count, const double* row,
+             std::size_t stride) {
+  for (std::size_t s = 0; s < stride; s += 4) {
+    const Doubles values = load(row + s);
+    for (std::size_t k = 0; k < count; ++k) {
+      double* const to = sums + centres[k] * stride + s;
+      store(to, load(to) + spread(w[k]) * values);
+    }
+  }
+}
+
+const FuzzyLoops kLoops = {distances, gaps, powers, exponentials, sharpen, total, accumulate, scatter};
 
 }  // namespace
 }  // namespace shoal

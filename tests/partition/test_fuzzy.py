@@ -10,7 +10,7 @@ from shoal.constraints import Constraints
 from shoal.kernels.arrays import Rule
 from shoal.kernels.partition import fuzzy_step
 from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans
-from shoal.partition.fuzzy import SearchEffort, _alternate, _onto, fit, system_of
+from shoal.partition.fuzzy import SearchEffort, _alternate, _onto, _spread_out, fit, system_of
 from shoal.partition.fuzzy_c_means import FuzzyCMeans
 from shoal.partition.mdav import MDAV
 from shoal.replace.fuzzy_centre import FuzzyCentre
@@ -168,3 +168,20 @@ def test_many_centres_come_to_rest_where_all_weights_would_have_them(rule: Rule,
     assert rest.objective == objective
     after = fuzzy_step(records.matrix(), means, rule, parameter)[1]
     assert after == pytest.approx(objective, rel=1e-7)  # a step with all weights lowers it no more
+
+
+@given(st.integers(1, 300), st.integers(1, 40), st.integers(0, 99), st.booleans())
+def test_starting_centres_are_drawn_as_by_their_twin(n: int, c: int, seed: int, few: bool) -> None:
+    """k-means++ as it is written: each record with a chance in proportion to its squared distance from the nearest."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 3, (n, 2)) * 1.0 if few else np.sort(rng.normal(size=(n, 2)), axis=0)
+    c = min(c, n)
+    drawn, twin = np.random.default_rng(seed), np.random.default_rng(seed)
+    pool = x[twin.choice(n, 20 * c, replace=False)] if n > 20 * c else x
+    chosen = [pool[twin.integers(len(pool))]]
+    for _ in range(1, c):
+        far = np.min([((pool - centre) ** 2).sum(axis=1) for centre in chosen], axis=0)
+        place = twin.choice(len(pool), p=far / far.sum()) if far.sum() > 0 else twin.integers(len(pool))
+        chosen.append(pool[place])
+    expected = np.array(chosen) + 0.01 * (x.mean(axis=0) - np.array(chosen))
+    np.testing.assert_allclose(_spread_out(x, c, drawn), expected, atol=1e-12)

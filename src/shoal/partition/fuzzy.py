@@ -20,6 +20,7 @@ from shoal.kernels.partition import (
     fuzzy_fill,
     fuzzy_memberships,
     fuzzy_step,
+    principal_blocks,
 )
 from shoal.partition.base import Partitioner
 from shoal.table.group_models import Centres
@@ -41,11 +42,18 @@ objective was lower.
 ALL_CENTRES = 100
 """Up to so many centres every record moves them all."""
 
-NEAR = 1e-6
-"""Beyond, a record moves no centre whose weight is below this share of its nearest one's.
+NEAR, FIRST_NEAR = 1e-6, 1e-3
+"""Beyond, a record moves no centre whose weight is below this share of its nearest one's: in the last tenth of the
+steps, and before.
 
 The centres come to rest where all weights would have them, within a hundred-millionth of the objective.
 """
+
+TOGETHER = 4
+"""Points of a block whose records, or centres, follow one another."""
+
+BLOCK = 64
+"""Records that are looked at together when starting centres are drawn."""
 
 SAMPLE = 20
 """Starting centres are drawn among so many records a centre."""
@@ -179,19 +187,35 @@ def fit(
     tolerance. The weighted means are the best unconstrained centres, and because a centre's coordinates all have
     the same weights, the best constrained ones are the nearest points to them that satisfy the system.
     """
-    if c > ALL_CENTRES:
-        search = replace(search, least=NEAR)
+    stages, local = _stages(search, c), c > ALL_CENTRES
+    points = _beside_neighbours(x) if local else x
     runs = []
     for number in range(search.starts):
-        start = _onto(_spread_out(x, c, rng), system)
-        runs.append(_alternate(x, start, rule, parameter, system, replace(search, most_steps=SHORT_RUN), None))
+        start = _spread_out(points, c, rng)
+        start = _onto(_beside_neighbours(start) if local else start, system)
+        runs.append(_alternate(points, start, rule, parameter, system, replace(stages[0], most_steps=SHORT_RUN), None))
         if progress is not None:
             progress(0.3 * (number + 1) / search.starts)
     best = min(runs, key=lambda run: run.objective)
-    if best.converged:
-        return best
-    rest = _alternate(x, best.centres, rule, parameter, system, search, progress)
-    return replace(rest, steps=rest.steps + best.steps)
+    for stage in stages[1:] if best.converged else stages:
+        report = progress if stage is stages[0] else None
+        following = _alternate(points, best.centres, rule, parameter, system, stage, report)
+        best = replace(following, steps=best.steps + following.steps)
+    return replace(best, objective=fuzzy_step(x, best.centres, rule, parameter)[1])
+
+
+def _stages(search: SearchEffort, c: int) -> list[SearchEffort]:
+    """The search as it is, or with many centres first with the nearest ones alone."""
+    if c <= ALL_CENTRES:
+        return [search]
+    last = -(-search.most_steps // 10)
+    first = replace(search, least=FIRST_NEAR, most_steps=search.most_steps - last)
+    return [first, replace(search, least=NEAR, most_steps=last)]
+
+
+def _beside_neighbours(x: Floats) -> Floats:
+    """Points (n, d) in an order in which those near each other follow one another."""
+    return np.asarray(x[np.argsort(principal_blocks(x, TOGETHER), kind="stable")])
 
 
 def _spread_out(x: Floats, c: int, rng: Generator) -> Floats:
@@ -200,14 +224,28 @@ def _spread_out(x: Floats, c: int, rng: Generator) -> Floats:
     A centre on a record has all of its membership, and for a large m would never leave it.
     """
     pool = x[rng.choice(len(x), min(len(x), SAMPLE * c), replace=False)] if len(x) > SAMPLE * c else x
+    count = -(-len(pool) // BLOCK)
+    blocks = np.resize(pool, (count * BLOCK, x.shape[1])).reshape(count, BLOCK, -1)  # the last filled up
+    low, high = blocks.min(axis=1), blocks.max(axis=1)
     chosen = np.empty((c, x.shape[1]))
     chosen[0] = pool[rng.integers(len(pool))]
-    far = ((pool - chosen[0]) ** 2).sum(axis=1)
+    far = ((blocks - chosen[0]) ** 2).sum(axis=2)
+    far[-1, len(pool) - (count - 1) * BLOCK :] = 0.0
+    farthest, sums = far.max(axis=1), far.sum(axis=1)
     for j in range(1, c):
-        total = far.sum()
-        place = rng.choice(len(pool), p=far / total) if total > 0 else rng.integers(len(pool))
-        chosen[j] = pool[place]
-        np.minimum(far, ((pool - chosen[j]) ** 2).sum(axis=1), out=far)
+        reach = np.cumsum(sums)
+        if reach[-1] > 0:
+            mark = rng.random() * reach[-1]
+            block = min(int(np.searchsorted(reach, mark, side="right")), int(np.flatnonzero(sums)[-1]))
+            within = np.cumsum(far[block])
+            left = min(mark - (reach[block - 1] if block else 0.0), np.nextafter(within[-1], 0.0))
+            chosen[j] = blocks[block, np.searchsorted(within, left, side="right")]
+        else:
+            chosen[j] = pool[rng.integers(len(pool))]
+        gaps = (np.maximum(np.maximum(low - chosen[j], chosen[j] - high), 0.0) ** 2).sum(axis=1)
+        near = np.flatnonzero(gaps < farthest)
+        far[near] = np.minimum(far[near], ((blocks[near] - chosen[j]) ** 2).sum(axis=2))
+        farthest[near], sums[near] = far[near].max(axis=1), far[near].sum(axis=1)
     return np.asarray(chosen + OFF_RECORD * (x.mean(axis=0) - chosen))
 
 
@@ -256,7 +294,7 @@ def _alternate(
             reach *= longest if length == reach else 1
         else:
             reach = max(1.0, reach / longest)
-    _, objective = fuzzy_step(x, first, rule, parameter)
+    _, objective = fuzzy_step(x, first, rule, parameter, least=search.least)
     return Fit(centres=first, objective=objective, steps=steps, converged=at_rest(centres, first))
 
 

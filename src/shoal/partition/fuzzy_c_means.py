@@ -31,8 +31,8 @@ class FuzzyCMeans(FuzzyPartitioner):
     from the mean; never with one or two columns, and the earlier the more columns vary alike.
 
     Differs from the paper: slow steps are extrapolated (Varadhan & Roland 2008), and with more than 100 centres a
-    record moves none whose weight is below a millionth of its nearest one's. Centres come to rest in half of the
-    steps or less, each of which takes a third of the time.
+    record moves none whose weight is below a thousandth of its nearest one's, in the last tenth of the steps below a
+    millionth.
 
     Differs from the paper: the balanced draw, and its number of centres. With n / k centres it would have to give
     every centre exactly k records, near or far; with half as many the loss on Census (k = 3) falls by 40 %.
