@@ -118,22 +118,28 @@ def synthesised(
     rules: Rules,
     rng: Generator,
     units: Longs | None = None,
-) -> tuple[list[Floats], int, Chain]:
+    *,
+    again: bool = False,
+) -> tuple[list[Floats], int, Chain | None]:
     """New values of the records `at` for each part in turn, how many draws had to break a rule, and the models.
 
-    `parts`, `given`: what is drawn, in this order, and what is kept and predicts; `units`: as for `Model.of`.
+    `parts`, `given`: what is drawn, in this order, and what is kept and predicts; `units`: as for `PartModel.of`;
+    `again`: whether the models are kept to draw again, which takes memory.
     """
     before, models, broken, features = list(given), [], 0, features_of(given, at)
     new = [part.values[at] for part in given]
     for part in parts:
         x = np.vstack(new) if new else np.empty((0, len(at)))
-        models.append(PartModel.of(part, before, features, at, rules, rng, units))
-        drawn, count = models[-1].drawn(x, rng)
+        model = PartModel.of(part, before, features, at, rules, rng, units)
+        drawn, count = model.drawn(x, rng)
+        if again:
+            models.append(model)
         broken += count
         before.append(part)
         features = features_of([part], at) if features is None else features.beside(part.values[at], part.levels)
         new.append(drawn)
-    return new[len(given) :], broken, Chain(at=at, given=tuple(given), models=tuple(models))
+    chain = Chain(at=at, given=tuple(given), models=tuple(models)) if again else None
+    return new[len(given) :], broken, chain
 
 
 def _mend(drawn: Floats, rows: Longs, x: Floats, model: PartModel, exclusions: Exclusions, rng: Generator) -> int:

@@ -151,17 +151,18 @@ class TreeSynthesiser(Replacement):
         rng: Generator,
         progress: Progress,
     ) -> tuple[list[Floats], int, list[Chain]]:
-        """New values of all columns' parts, how many break a rule, and the models by group.
+        """New values of all columns' parts, how many break a rule, and the models by group, if more is to be drawn.
 
         `persons`: shape (n,), whose each record is; leaves, heaps and extremes then count persons.
         """
         rules = Rules(growing=self.growing, smooth=self.smooth, exclude=self.exclude)
         parts = [part for column in columns for part in column.parts]
         new, broken, chains = [part.values.copy() for part in parts], 0, []
+        again = self.no_exact_matches or self.candidates > 1
         for at in tracked(members, progress):
-            values, count, chain = synthesised(parts, given, at, rules, rng, persons)
+            values, count, chain = synthesised(parts, given, at, rules, rng, persons, again=again)
             broken += count
-            if self.no_exact_matches or self.candidates > 1:
+            if chain is not None:
                 chains.append(chain)
             for whole, part in zip(new, values):
                 whole[at] = part
