@@ -14,7 +14,7 @@
 // relative to the greatest S^-m met so far, and the sums are rescaled when a greater one comes.
 //
 // A step visits each pair of record and centre once, O(n c d), eight records at a time; nothing of size n c is
-// kept. Sums run over the records in their order, whatever the processor. A step may leave out centres of which a record
+// kept. FuzzySums run over the records in their order, whatever the processor. A step may leave out centres of which a record
 // has next to nothing (fuzzy_near.hpp).
 #include <functional>
 
@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::size_t kRows = 8;  // records whose weights are added up together
 
-double add_all(const double* x, std::size_t n, std::size_t d, const Rule& rule, Sums& sums, Progress& progress) {
+double add_all(const double* x, std::size_t n, std::size_t d, const Rule& rule, FuzzySums& sums, Progress& progress) {
   const std::size_t p = rule.padded();
   std::vector<double> d2(kRows * p), t(kRows * p), w(kRows * p);
   double objective = 0.0;
@@ -94,7 +94,7 @@ auto fuzzy_step(Matrix x, Matrix centres, Word<FuzzyRule> kind, double parameter
   {
     nb::gil_scoped_release release;
     const Rule rule(centres.data(), c, d, kind, parameter, simd);
-    Sums sums(rule, d, least > 0);
+    FuzzySums sums(rule, d, least > 0);
     objective = least > 0 ? NearStep(x.data(), n, d, rule, least, sums).run(progress)
                           : add_all(x.data(), n, d, rule, sums, progress);
     for (std::size_t j = 0; j < c; ++j) sums.mean(j, centres.data() + j * d, &means[j * d]);

@@ -31,7 +31,7 @@ inline double least_of(const double* values, std::size_t count) {  // four apart
 
 class NearStep {
  public:
-  NearStep(const double* x, std::size_t n, std::size_t d, const Rule& rule, double share, Sums& sums)
+  NearStep(const double* x, std::size_t n, std::size_t d, const Rule& rule, double share, FuzzySums& sums)
       : x_(x), n_(n), d_(d), c_(rule.centres()), blocks_((c_ + kBlock - 1) / kBlock), padded_blocks_(in_fours(blocks_)),
         rule_(rule), share_(share), sums_(sums), block_low_(padded_blocks_ * d, 0.0), block_high_(block_low_),
         gaps_(padded_blocks_), low_(d), high_(d), ids_(rule.padded()), columns_(rule.padded() * d), all_(rule.padded()),
@@ -152,7 +152,7 @@ class NearStep {
   std::size_t n_, d_, c_, blocks_, padded_blocks_;
   const Rule& rule_;
   double share_;
-  Sums& sums_;
+  FuzzySums& sums_;
   std::vector<double> block_low_, block_high_, gaps_;  // of centres: boxes, and their gaps from the run's
   std::vector<double> low_, high_;                     // the run's box
   double least_[kRun];                                 // of each record of the run, from its nearest centre

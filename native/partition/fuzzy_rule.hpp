@@ -98,9 +98,9 @@ class Rule {
 
 // The weighted sums of one step, relative to the greatest log-factor met so far. Those of all centres stand column by
 // column where records move all of them, and centre by centre where they move some; the last column adds up the weights.
-class Sums {
+class FuzzySums {
  public:
-  Sums(const Rule& rule, std::size_t d, bool by_centre)
+  FuzzySums(const Rule& rule, std::size_t d, bool by_centre)
       : d_(d), next_column_(by_centre ? 1 : rule.padded()), next_centre_(by_centre ? in_fours(d + 1) : 1),
         reference_(-std::numeric_limits<double>::infinity()), row_(in_fours(d + 1), 1.0),
         sums_(by_centre ? rule.padded() * next_centre_ : (d + 1) * rule.padded(), 0.0) {}

@@ -39,6 +39,9 @@ inline std::uint32_t bits_at_most(Lanes a, Lanes b) {
 }
 #endif
 
+// From memory beyond the caches a leaf is there in time if it is asked for so many leaves before.
+constexpr std::size_t kAhead = 3;
+
 // Have 32 floats brought into the cache; any address will do.
 #if defined(__GNUC__)
 inline void fetch_early(const float* p) {
@@ -87,7 +90,7 @@ inline bool distances_until_of(const float* block, const float* q, std::size_t d
   Lanes sum[Groups] = {};
   for (std::size_t j = 0; j < d; ++farthest) {
     for (const std::size_t end = d - j < kChunk ? d : j + kChunk; j < end; ++j, block += kBlock) {
-      fetch_early(block + (d + 1) * kBlock);  // the next leaf's
+      fetch_early(block + kAhead * (d + 1) * kBlock);  // of a leaf to come
       const Lanes x = spread(q[j]);
       for (std::size_t g = 0; g < Groups; ++g) {
         const Lanes t = load(block + kFan * g) - x;
