@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -20,6 +21,9 @@ WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 MOST_ROWS = 1 << 23
 """Rows whose numbers are held at once."""
+
+THREADS = 2
+"""Columns that are left out at once, each with a copy of the rows' numbers."""
 
 
 def classes(columns: Sequence[Column], n: int) -> tuple[Longs, Longs]:
@@ -51,18 +55,25 @@ def lone_without(columns: Sequence[Column], n: int) -> list[int]:
     if (ranges := _ranges(columns, n)) is None:
         others = ([other for k, other in enumerate(columns) if k != j] for j in range(len(columns)))
         return [int((class_sizes(rest, n) == 1).sum()) for rest in others]
-    keys, lone, worth = _numbered(columns, ranges, n), [], math.prod(width for _, width in ranges)
+    keys, worth = _numbered(columns, ranges, n), math.prod(width for _, width in ranges)
+    jobs = []
     for column, (low, width) in zip(columns, ranges):
         worth //= width
-        rest = column.astype(np.int64)
-        rest -= low
-        rest *= -worth
-        rest += keys  # the number of the row with the least of this column's values
-        rest.sort()
-        ends = np.ones(n + 1, dtype=bool)
-        np.not_equal(rest[1:], rest[:-1], out=ends[1:-1])
-        lone.append(int(np.count_nonzero(ends[1:] & ends[:-1])))
-    return lone
+        jobs.append((column, low, worth))
+    with ThreadPoolExecutor(THREADS) as threads:
+        return list(threads.map(lambda job: _lone(keys, *job), jobs))
+
+
+def _lone(keys: Longs, column: Column, low: int, worth: int) -> int:
+    """The number of rows that are alone without a column, each step of which is worth so much in their numbers."""
+    rest = column.astype(np.int64)
+    rest -= low
+    rest *= -worth
+    rest += keys  # the number of the row with the least of this column's values
+    rest.sort()
+    ends = np.ones(len(rest) + 1, dtype=bool)
+    np.not_equal(rest[1:], rest[:-1], out=ends[1:-1])
+    return int(np.count_nonzero(ends[1:] & ends[:-1]))
 
 
 def _keys(columns: Sequence[Column], n: int) -> Longs | None:
