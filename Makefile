@@ -13,9 +13,10 @@ demo: $(VENV)/demo
 studio: $(VENV)/runs
 	$(BIN)/shoal studio $(FILE)
 
-# Files in their own order: by their number of tests, the longest ones, which have few, would come last.
+# Files in their own order: by their number of tests, the longest ones, which have few, would come last. Compiled code is
+# kept, whatever the surroundings say: programs that tests start would else compile all of the package, each.
 test: $(VENV)/tests
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # All that tests and checks need.
 set-up: $(VENV)/checks
@@ -111,6 +112,8 @@ native:
 # The kernels' tests under the address and undefined-behaviour sanitizers (GCC), in a copy of the package; needs what
 # `make native` needs. `make sanitize TESTS=tests/kernels/search` runs some of them.
 TESTS ?= tests/kernels
+# ON compiles each file alone, as each night: each must include what it needs.
+ALONE ?= OFF
 sanitize: sanitizers
 	$(MAKE) try-sanitized
 
@@ -121,8 +124,8 @@ try-sanitized:
 sanitizers:
 	rm -rf build/sanitized && mkdir -p build/sanitized
 	cp -R src/shoal build/sanitized/ && rm -f build/sanitized/shoal/kernels/_native*.so
-	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=$(abspath build/sanitized/shoal) -DSHOAL_SANITIZE=ON -DSHOAL_UNITY=OFF \
-	  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
+	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=$(abspath build/sanitized/shoal) -DSHOAL_SANITIZE=ON \
+	  -DSHOAL_UNITY=$(if $(filter ON,$(ALONE)),OFF,ON) -DCMAKE_DISABLE_PRECOMPILE_HEADERS=$(ALONE) -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
 	MAKEFLAGS= cmake --build build/sanitize
 
 clean:
