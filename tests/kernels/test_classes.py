@@ -235,3 +235,17 @@ def test_rows_alone_without_a_column_are_those_of_the_others(many, low, monkeypa
         others = [[c for c in chosen if c is not column] for column in chosen]
         rows = [Counter(zip(*(c.tolist() for c in rest))) for rest in others]
         assert lone_without(chosen, 200) == [sum(times == 1 for times in counted.values()) for counted in rows]
+
+
+def test_rows_alone_without_a_column_among_many_that_are_alike(monkeypatch):
+    """With classes of several rows, and few or many rows that agree on all columns before the one left out."""
+    monkeypatch.setattr(module, "MANY", 1)
+    monkeypatch.setattr(module, "SPARSE", 0)
+    rng = np.random.default_rng(8)
+    for _ in range(200):
+        n, columns = int(rng.integers(1, 60)), []
+        for _ in range(rng.integers(2, 6)):
+            columns.append(rng.integers(-3, rng.choice([-2, 0, 3, 40]), n).astype(rng.choice(["int8", "int64"])))
+        for j, alone in enumerate(lone_without(columns, n)):
+            rest = zip(*(column.tolist() for k, column in enumerate(columns) if k != j))
+            assert alone == sum(times == 1 for times in Counter(rest).values())

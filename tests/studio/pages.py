@@ -91,6 +91,17 @@ def go(page: Any, screen: str) -> None:
     page.wait_for_selector(f"h1:has-text('{screen}')")
 
 
+def show_plan(page: Any) -> None:
+    """Open the drawer with the text of the plan, whose editor is loaded then."""
+    page.click("text=Show the plan")
+    page.wait_for_selector(".cm-content")
+
+
+def right(page: Any) -> None:
+    """Wait until the plan has no mistakes."""
+    page.wait_for_selector(".standing .mistakes:empty", state="attached")
+
+
 def settled(page: Any) -> None:
     """Wait until nothing on the screen is still being counted or read (a page's own policy forbids waiting in it)."""
     end = time.monotonic() + LONGEST

@@ -12,7 +12,7 @@ from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.studio.analyses import followed
 from shoal.studio.risks import MOST_CELLS, MOST_RISKY, risks, sets_of
-from shoal.studio.sides import sides_of
+from shoal.studio.sides import Sides
 from shoal.studio.variables import ComparedColumn, encoded
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import InputError
@@ -52,7 +52,7 @@ def release() -> Any:
 
 @pytest.fixture(scope="module")
 def sides(release: Any) -> Any:
-    return sides_of(Table(frame=FRAME), PLAN, PLAN.folder, release)
+    return Sides().of(Table(frame=FRAME), PLAN, PLAN.folder, release)
 
 
 def test_records_and_persons_at_each_risk(sides: Any, release: Any) -> None:
@@ -174,7 +174,7 @@ def test_records_made_anew_have_no_risk_of_their_own() -> None:
     plan = Plan.of({"columns": columns, "steps": [step], "accept": ["income"]}, None)
     made = protect_whole(Table(frame=FRAME.drop("house")), plan, seed=1)
     with pytest.raises(InputError, match="made its records anew"):
-        sides_of(Table(frame=FRAME), plan, plan.folder, made)
+        Sides().of(Table(frame=FRAME), plan, plan.folder, made)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -187,7 +187,7 @@ def test_the_riskiest_among_ties_and_missing_cells_by_hand(seed: int) -> None:
     frame = pl.concat([frame, frame.sample(n // 2, seed=seed)])
     columns = {name: {"role": "quasi-identifier", "missing": "keep"} for name in cells}
     plan = Plan.of({"columns": columns}, None)
-    [side] = risks(sides_of(Table(frame=frame), plan, plan.folder, None), {})["sides"]
+    [side] = risks(Sides().of(Table(frame=frame), plan, plan.folder, None), {})["sides"]
     assert side["riskiest"] == slowly(frame, MOST_RISKY)
     assert dict(map(tuple, side["sizes"])) == Counter(list(frame.iter_rows()).count(row) for row in frame.iter_rows())
 

@@ -10,7 +10,20 @@ from typing import Any
 import pytest
 
 from by_night import by_night
-from studio.pages import CUT_OFF, IN_A_BROWSER, OPEN_ALL, SCREENS, another, barriers, go, run, settled, visit
+from studio.pages import (
+    CUT_OFF,
+    IN_A_BROWSER,
+    OPEN_ALL,
+    SCREENS,
+    another,
+    barriers,
+    go,
+    right,
+    run,
+    settled,
+    show_plan,
+    visit,
+)
 from studio.running import LONGEST, Running, cleared, opened, running
 
 pytestmark = IN_A_BROWSER
@@ -187,6 +200,7 @@ def test_forms_and_text_are_one(browser: Any, fresh: Running) -> None:
     with visit(browser, fresh, another(fresh)) as page:
         page.click("text=Use the example")
         page.wait_for_selector(".exposure .big")
+        show_plan(page)
         go(page, "Steps")
         field = page.locator("section:has(> h2:text-is('Steps')) input").first
         field.fill("0")
@@ -195,7 +209,7 @@ def test_forms_and_text_are_one(browser: Any, fresh: Running) -> None:
         page.wait_for_selector(".plan .mistakes >> text=k must be")
         assert page.get_attribute(".top button.strong", "aria-disabled") == "true"
         page.click(".top >> text=Undo")
-        page.wait_for_selector(".plan >> text=no mistakes")
+        right(page)
         assert field.input_value() == "5"
         page.click(".cm-content")
         page.keyboard.press("Control+End")
@@ -223,6 +237,7 @@ def test_a_plan_is_saved_and_opened_again(browser: Any, fresh: Running, tmp_path
     with visit(browser, fresh, another(fresh)) as page:
         page.click("text=Use the example")
         page.wait_for_selector(".exposure .big")
+        show_plan(page)
         with page.expect_download() as saved:
             page.click("text=Save this plan")
         saved.value.save_as(tmp_path / "plan.yaml")
@@ -426,6 +441,7 @@ def test_everything_done_is_listed_and_can_be_gone_back_to(browser: Any, fresh: 
     with visit(browser, fresh, another(fresh)) as page:
         page.click("text=Use the example")
         page.wait_for_selector(".exposure .big")
+        show_plan(page)
         for name in ("sex", "age", "area"):
             page.select_option(f"[aria-label='Role of {name}']", "other")
             page.wait_for_selector(f".top >> text={name}: role other")
@@ -454,6 +470,7 @@ def test_cells_of_a_hierarchy_are_edited(browser: Any, fresh: Running, tmp_path:
     opened(fresh, tmp_path / "towns.csv")
     with visit(browser, fresh, another(fresh)) as page:
         page.wait_for_selector("nav")
+        show_plan(page)
         page.select_option("[aria-label='Role of town']", "quasi-identifier")
         go(page, "Hierarchies")
         page.select_option("text=Column >> xpath=..//select", "town")
@@ -473,7 +490,7 @@ def test_cells_of_a_hierarchy_are_edited(browser: Any, fresh: Running, tmp_path:
         studio_text = page.inner_text(".cm-content")
         assert "[Arles, south" in studio_text
         assert "[Bonn, Bonn and around" in studio_text
-        page.wait_for_selector(".plan >> text=no mistakes")
+        right(page)
 
 
 VIEWPORTS = {
@@ -564,6 +581,7 @@ def test_hostile_names_are_shown_as_they_are(browser: Any, fresh: Running, tmp_p
     opened(fresh, tmp_path / "people.csv")
     with visit(browser, fresh, another(fresh)) as page:
         page.wait_for_selector(".exposure")
+        show_plan(page)
         assert page.locator(".column .name strong").first.inner_text() == name
         assert page.locator(".column .name strong").all_inner_texts()[3:] == ["__proto__", "constructor"]
         for strange in ("__proto__", "constructor"):
@@ -572,9 +590,9 @@ def test_hostile_names_are_shown_as_they_are(browser: Any, fresh: Running, tmp_p
         page.click("text=Look at the rows")
         page.wait_for_selector("table.rows >> text=<b>0</b>")
         assert page.locator("main img, main table b").count() == 0
-        page.wait_for_selector(".plan >> text=no mistakes")
+        right(page)
         page.locator(".column select").first.select_option("other")
-        page.wait_for_selector(".plan >> text=no mistakes")
+        right(page)
         assert json.dumps(name)[1:5] in page.inner_text(".cm-content")
 
 
@@ -628,6 +646,7 @@ def test_what_sdcapp_does_is_done_here(browser: Any, fresh: Running, tmp_path: P
     with visit(browser, fresh, another(fresh), viewport={"width": 1600, "height": 2400}) as page:
         page.set_input_files(".drop input", tmp_path / "survey.sav")
         page.wait_for_selector(".column >> text=who pays")
+        show_plan(page)
         roles = {"household": "other", "payer": "confidential", "drugs": "other", "glucose": "other", "los": "other"}
         for name, role in roles.items():
             page.select_option(f"[aria-label='Role of {name}']", role)
@@ -658,7 +677,7 @@ def test_what_sdcapp_does_is_done_here(browser: Any, fresh: Running, tmp_path: P
         page.wait_for_selector("h3:has-text('SUDA2')", state="detached")
         page.click(".top >> text=Redo")
         page.wait_for_selector("h3:has-text('SUDA2')")
-        page.wait_for_selector(".plan >> text=no mistakes")
+        right(page)
         run(page, 1, "")
         page.wait_for_selector("main >> text=SUDA2")
     state = fresh.ask("state")[1]

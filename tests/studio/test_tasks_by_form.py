@@ -12,7 +12,7 @@ import pytest
 
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table, write_table
-from studio.pages import IN_A_BROWSER, another, go, run, visit
+from studio.pages import IN_A_BROWSER, another, go, right, run, show_plan, visit
 from studio.running import Running, opened
 from studio.test_stories import add, changed, fill, tick
 
@@ -80,6 +80,7 @@ def test_masks_and_settings_of_a_replacement(browser: Any, desk: Running) -> Non
     planned(desk, {"file_no": "other", "region": "other", **keys, "income": "confidential", "rent": "confidential"})
     with visit(browser, desk, another(desk), **TALL) as page:
         page.wait_for_selector("nav")
+        show_plan(page)
         page.select_option("[aria-label='Role of region']", "stratum")
         page.wait_for_selector(".top [title='region: role stratum']", state="attached")
         go(page, "Steps")
@@ -102,7 +103,7 @@ def test_masks_and_settings_of_a_replacement(browser: Any, desk: Running) -> Non
         blanks = add(page, "Steps", "Local suppression")
         tick(page, blanks, "town", "mayor")
         fill(page, blanks, "k", "2")
-        page.wait_for_selector(".plan >> text=no mistakes")
+        right(page)
         run(page, 1)
     of = pairs(desk, 1)
     assert all(len(str(code)) == 12 for _, code in of["file_no"])
@@ -139,6 +140,7 @@ def test_measures_are_added_and_taken(browser: Any, desk: Running) -> None:
     planned(desk, roles, steps=[{"partition": "mdav", "k": 4}], requirements=[{"privacy": "k-anonymity", "k": 4}])
     with visit(browser, desk, another(desk), **TALL) as page:
         page.wait_for_selector("nav")
+        show_plan(page)
         go(page, "Steps")
         for title in MEASURES:
             card = add(page, "More measures", title)
@@ -147,7 +149,7 @@ def test_measures_are_added_and_taken(browser: Any, desk: Running) -> None:
         card = add(page, "More measures", "Train on the release, test on the original")
         choose(page, card, "target needed", "ill")
         choose(page, card, "model", "linear")
-        page.wait_for_selector(".plan >> text=no mistakes")
+        right(page)
         page.click(".top >> text=Run")
         page.wait_for_selector("main table.measures")
         shown = page.locator("main table.measures tbody th").all_inner_texts()
@@ -176,6 +178,7 @@ def test_hierarchies_are_built_and_climbed(browser: Any, desk: Running) -> None:
     planned(desk, dict.fromkeys(BUILT, "quasi-identifier") | {"rent": "confidential"}, requirements=[])
     with visit(browser, desk, another(desk), **TALL) as page:
         page.wait_for_selector("nav")
+        show_plan(page)
         go(page, "Hierarchies")
         for column, (how, sizes, label) in BUILT.items():
             page.get_by_label("Column", exact=True).select_option(column)
@@ -195,7 +198,7 @@ def test_hierarchies_are_built_and_climbed(browser: Any, desk: Running) -> None:
         fill(page, card, "suppression", "0.1")
         add(page, "Requirements", "k-anonymity")
         fill(page, page.locator(".card:has(h3 > code:text-is('k-anonymity'))"), "k needed", "3")
-        page.wait_for_selector(".plan >> text=no mistakes")
+        right(page)
         page.click(".top >> text=Run")
         page.wait_for_selector("main .verdict:not(.fails)")
     state = desk.idle()
@@ -233,6 +236,7 @@ def test_every_privacy_model_is_required_and_proved(browser: Any, desk: Running)
     planned(desk, roles, steps=[{"mask": "suppress", "k": 3}], requirements=[])
     with visit(browser, desk, another(desk), **TALL) as page:
         page.wait_for_selector("nav")
+        show_plan(page)
         go(page, "Steps")
         for title, (name, settings) in MODELS.items():
             add(page, "Requirements", title)
@@ -240,7 +244,7 @@ def test_every_privacy_model_is_required_and_proved(browser: Any, desk: Running)
             for label, value in settings.items():
                 if card.get_by_label(label, exact=True).input_value() != value:
                     fill(page, card, label, value)
-        page.wait_for_selector(".plan >> text=no mistakes")
+        right(page)
         page.click(".top >> text=Run")
         page.wait_for_selector("main .verdict:not(.fails)")
         assert page.locator(".proofs li.holds").count() == len(MODELS)
@@ -255,7 +259,7 @@ def test_every_privacy_model_is_required_and_proved(browser: Any, desk: Running)
         fill(page, noise, "bounds of the other name", "0, 60000")
         card = add(page, "Requirements", "Differential privacy")
         fill(page, card, "epsilon needed", "1")
-        page.wait_for_selector(".plan >> text=no mistakes")
+        right(page)
         page.click(".top >> text=Run")
         page.wait_for_selector(".proofs li.holds:has-text('differential')")
     result = desk.ask("result", {"run": desk.idle()["runs"][-1]["number"]})[1]
@@ -285,6 +289,7 @@ def test_a_file_of_r_comes_in_and_goes_out(browser: Any, fresh: Running, tmp_pat
     with visit(browser, fresh, another(fresh)) as page:
         page.set_input_files(".drop input", tmp_path / "people.rds")
         page.wait_for_selector(".column >> text=rent a month")
+        show_plan(page)
         assert page.locator(".column .name strong").all_inner_texts() == frame.columns
         assert [row[0] for row in fresh.ask("rows")[1]["rows"]] == frame["region"].to_list()
         assert fresh.ask("state")[1]["tree"]["output"] == {"format": "rds"}

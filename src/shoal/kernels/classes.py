@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -51,18 +52,22 @@ def lone_without(columns: Sequence[Column], n: int) -> list[int]:
     if (ranges := _ranges(columns, n)) is None:
         others = ([other for k, other in enumerate(columns) if k != j] for j in range(len(columns)))
         return [int((class_sizes(rest, n) == 1).sum()) for rest in others]
-    keys, lone, worth = _numbered(columns, ranges, n), [], math.prod(width for _, width in ranges)
-    for column, (low, width) in zip(columns, ranges):
-        worth //= width
-        rest = column.astype(np.int64)
-        rest -= low
-        rest *= -worth
-        rest += keys  # the number of the row with the least of this column's values
-        rest.sort()
-        ends = np.ones(n + 1, dtype=bool)
-        np.not_equal(rest[1:], rest[:-1], out=ends[1:-1])
-        lone.append(int(np.count_nonzero(ends[1:] & ends[:-1])))
-    return lone
+    half = len(columns) // 2
+    turned = [*columns[half:], *columns[:half]], [*ranges[half:], *ranges[:half]]
+    with ThreadPoolExecutor(1) as thread:
+        earlier = thread.submit(_lone_without_last, *turned, half, n)
+        later = _lone_without_last(columns, ranges, len(columns) - half, n)
+        return [*earlier.result(), *later]
+
+
+def _lone_without_last(columns: Sequence[Column], ranges: Sequence[tuple[int, int]], last: int, n: int) -> list[int]:
+    """For each of the last columns, the number of rows that are alone without it."""
+    numbers, worth, lone = _numbered(columns, ranges, n), 1, []
+    numbers.sort()
+    for _, width in reversed(ranges[-last:]):
+        lone.append(_native.lone_without(numbers, worth, width))
+        worth *= width
+    return lone[::-1]
 
 
 def _keys(columns: Sequence[Column], n: int) -> Longs | None:

@@ -26,6 +26,7 @@ from shoal.studio.arguments import Answer
 from shoal.studio.databases import database_of, named
 from shoal.studio.plans import reading
 from shoal.studio.showing import Showing
+from shoal.studio.sides import Sides
 from shoal.studio.worker import Report
 from shoal.table.examples import example
 from shoal.table.files.table import Table
@@ -177,6 +178,7 @@ class Keeper(Showing):
         """Forget the table and the releases."""
         self._tables, self._exposure, self._releases, self._counting, self._aside = {}, None, {}, {}, {}
         self._order, self._as_read, self._files, self._looked = profile.Order(), {}, {}, None
+        self._risk_sides = Sides()
         self._identifiers, self._linked = {}, linked.LinkedTables({})
 
     def links(self, text: str, folder: str) -> Answer:

@@ -24,7 +24,7 @@ MOST_RECORDS = 20_000
 """A sample of so many records is drawn from a larger table, so that the answer comes at once."""
 
 IN_MEMORY, SEARCHED = 5_000, 500
-"""As many for a step that needs all records at once, and for one that searches for long."""
+"""As many for a step that weighs all records, or their combinations, at once; and for one that searches for long."""
 
 SHORT: Mapping[str, object] = {"moves": MOVES * SEARCHED, "starts": 1, "effort": 0.1}
 """Parameters that say how long a method searches, where its step states none, and how little is enough here."""
@@ -66,7 +66,7 @@ def _enough(step: Step) -> int:
     """Records on which a step is carried out at once."""
     if hasattr(step.method, "moves") or hasattr(step.method, "starts"):
         return SEARCHED
-    return IN_MEMORY if step.method.scales == "memory" else MOST_RECORDS
+    return IN_MEMORY if step.method.scales in ("memory", "combinations") else MOST_RECORDS
 
 
 def _short(step: Step) -> Step:

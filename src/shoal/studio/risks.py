@@ -5,6 +5,7 @@ the least number of persons in the class of one of their records. Missing cells 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, combinations
 
@@ -27,6 +28,9 @@ LARGEST_SET = 3
 
 MOST_CELLS = 60_000_000
 """Records times columns, or sets of them, that are compared; larger sets are left out before smaller ones."""
+
+AT_ONCE = 2
+"""Sets that are counted at once, in threads."""
 
 MOST_SETS = 60
 """Sets of columns that are listed, those that tell most records apart; each column alone is listed in any case."""
@@ -146,7 +150,8 @@ def sets_of(sides: Sequence[TableSide], chosen: Sequence[str]) -> Answer:
         every += more
     if len(keys) > 1 and tuple(keys) not in every:
         every.append(tuple(keys))
-    figured = [_set(names, sides) for names in every]
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        figured = list(threads.map(lambda names: _set(names, sides), every))
     figured.sort(key=lambda one: (-one["figures"][0]["distinction"], len(one["columns"])))
     alone = [one for one in figured if len(one["columns"]) == 1]
     listed = [one for one in figured if len(one["columns"]) > 1][: max(0, MOST_SETS - len(alone))]

@@ -23,7 +23,7 @@ from shoal.studio.linked import LinkedTables
 from shoal.studio.parcels import ParcelHolder
 from shoal.studio.plans import reading
 from shoal.studio.risks import TableSide, risks, sets_of
-from shoal.studio.sides import paired, sides_of
+from shoal.studio.sides import Sides, paired
 from shoal.studio.variables import ComparedColumn
 from shoal.table.files.table import Table
 from shoal.table.identifiers import IDENTIFIERS, MOST_VALUES, by_identifier, signs, unseen
@@ -58,6 +58,7 @@ class Showing(ParcelHolder):
         self._order = profile.Order()
         self._identifiers: dict[str, Answer] = {}
         self._linked = LinkedTables({})
+        self._risk_sides = Sides()
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -168,7 +169,7 @@ class Showing(ParcelHolder):
             table, plan = self._linked.of_persons(linked_plan_of(text, folder), of)
         else:
             table, plan = self.table(""), plan_of(text, folder)
-        return sides_of(table, plan, Path(folder), release)
+        return self._risk_sides.of(table, plan, Path(folder), release)
 
     def follow(self, asked: Analysis, texts: Mapping[int, str], text: str, folder: str) -> Answer:
         """See `analyses`: on the original, and on what each run released, of whose plan `texts` has the text."""

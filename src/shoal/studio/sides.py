@@ -1,6 +1,5 @@
 """A table before and after a run: as judges of its records see it, and record beside record."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +12,13 @@ from shoal.studio.risks import TableSide
 from shoal.studio.variables import encoded
 from shoal.table.files.table import Table
 from shoal.table.records import Records
-from shoal.table.schema import UNITS
+from shoal.table.schema import UNITS, Schema
 from shoal.vocabulary.errors import InputError
 
 
-def sides_of(table: Table, plan: Plan, folder: Path, release: WholeRelease | None) -> list[TableSide]:
-    """The table, and what a run released of it if it did.
-
-    Raises InputError if the run made its keys anew, so that no record stands for a person.
-    """
-    schema, frame = plan.schema, table.frame
+def original_side(table: Table, schema: Schema, folder: Path) -> TableSide:
+    """A table as it is, with the columns that others may know."""
+    frame = table.frame
     keys = [name for name in schema.names("quasi-identifier") if name in frame.columns]
     records = Records.of([encoded(frame[name], schema, folder) for name in keys])
     numbers = next((name for role in UNITS for name in schema.names(role) if name in frame.columns), None)
@@ -30,14 +26,15 @@ def sides_of(table: Table, plan: Plan, folder: Path, release: WholeRelease | Non
     if numbers is not None:
         units = Records.of([encoded(frame[numbers], schema, folder)]).codes_as_written(numbers).astype(np.int64)
     rows = np.arange(len(frame), dtype=np.int64)
-    sides = [TableSide(title="original", records=records, units=units, frame=frame, rows=rows)]
-    if release is not None:
-        sides.append(_released(release, keys, sides[0]))
-    return sides
+    return TableSide(title="original", records=records, units=units, frame=frame, rows=rows)
 
 
-def _released(release: WholeRelease, keys: Sequence[str], before: TableSide) -> TableSide:
-    kept = [name for name in keys if name in release.table.encoded]
+def released_side(release: WholeRelease, before: TableSide) -> TableSide:
+    """What a run released of a table.
+
+    Raises InputError if the run made its keys anew, so that no record stands for a person.
+    """
+    kept = [name for name in before.records.names() if name in release.table.encoded]
     if set(kept) & set(release.account.made_anew):
         raise InputError("This run made its records anew, so that none stands for a person; Result has its risks.")
     rows = np.asarray(release.rows, dtype=np.int64)
@@ -48,6 +45,26 @@ def _released(release: WholeRelease, keys: Sequence[str], before: TableSide) -> 
         frame=release.to_frame(),
         rows=rows,
     )
+
+
+class Sides:
+    """A table and a release that are looked at, kept with what was counted of them from one question to the next."""
+
+    def __init__(self) -> None:
+        self._before: tuple[Table, Schema, Path, TableSide] | None = None
+        self._after: tuple[WholeRelease, TableSide, TableSide] | None = None
+
+    def of(self, table: Table, plan: Plan, folder: Path, release: WholeRelease | None) -> list[TableSide]:
+        """The table, and what a run released of it if it did; see `released_side`."""
+        last = self._before
+        if last is None or last[0] is not table or last[1:3] != (plan.schema, folder):
+            self._before = last = (table, plan.schema, folder, original_side(table, plan.schema, folder))
+        before = last[3]
+        if release is None:
+            return [before]
+        if self._after is None or self._after[0] is not release or self._after[1] is not before:
+            self._after = (release, before, released_side(release, before))
+        return [before, self._after[2]]
 
 
 def paired(table: Table, release: WholeRelease, offset: int) -> Answer:

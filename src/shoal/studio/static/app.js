@@ -3,7 +3,6 @@ import { render } from './vendor/preact.js';
 import { useEffect, useState } from './vendor/preact-hooks.js';
 import { Columns } from './columns.js';
 import { Compare } from './compare.js';
-import { Editor } from './editor.js';
 import { Export } from './export.js';
 import { Frontier } from './frontier.js';
 import { Hierarchies } from './hierarchies.js';
@@ -11,6 +10,7 @@ import { Ledger } from './ledger.js';
 import { Looked, LookedSeveral, Written } from './look.js';
 import { html, number, plural, useAnswer, useId } from './parts.js';
 import { Palette } from './palette.js';
+import { Plan } from './plan.js';
 import { Result } from './results.js';
 import { Review } from './review.js';
 import { Risk } from './risk.js';
@@ -172,7 +172,7 @@ function Studio() {
     if (latest < (seen ?? 0)) offer(null);
     remember(latest);
   }, [state === null, latest]);
-  const [plan, showPlan] = useState(localStorage.getItem(DRAWER) !== 'hidden');
+  const [plan, showPlan] = useState(localStorage.getItem(DRAWER) === 'shown');
   const draw = (on) => {
     localStorage.setItem(DRAWER, on ? 'shown' : 'hidden');
     showPlan(on);
@@ -203,9 +203,9 @@ function Studio() {
   const Screen = SCREENS.find(([name]) => name === screen)?.[2] ?? Columns;
   return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} open=${open} /><${Notices} />
     <${Earlier} key=${state.source} />${ended && html`<${Ended} run=${ended} onLook=${() => open('result')} onClose=${() => offer(null)} />`}
-    ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${GROUPS.map(([group, screens]) => html`<div class="group" role="group" aria-label=${group}><span class="hint" aria-hidden="true">${group}</span>${screens.map(([name, title]) => html`<button class=${table && INSTEAD[name] ? 'not-here' : ''} aria-current=${screen === name ? 'page' : null} data-title=${title} onClick=${() => open(name)}>${title}</button>`)}</div>`)}<button class="plan-button" aria-expanded=${plan} aria-controls="plan" onClick=${() => draw(!plan)}>${plan ? 'Hide the plan' : 'Show the plan'}</button></nav>
+    ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${GROUPS.map(([group, screens]) => html`<div class="group" role="group" aria-label=${group}><span class="hint" aria-hidden="true">${group}</span>${screens.map(([name, title]) => html`<button class=${table && INSTEAD[name] ? 'not-here' : ''} aria-current=${screen === name ? 'page' : null} data-title=${title} onClick=${() => open(name)}>${title}</button>`)}</div>`)}<button class="plan-button" aria-expanded=${plan} aria-controls="plan" onClick=${() => draw(!plan)}>${plan ? 'Hide the plan' : 'Show the plan'}${state.mistakes.length > 0 && html` <span class="count">${plural(state.mistakes.length, 'mistake')}</span>`}</button></nav>
       <${StandingBar} screen=${screen} open=${open} />
-      <div class=${`work ${plan ? '' : 'without'}`}><main id="screen" tabindex="-1">${table && INSTEAD[screen] ? html`<h1>${SCREENS.find(([name]) => name === screen)[1]}</h1><p class="empty">${INSTEAD[screen]}</p>` : html`<${Screen} key=${screen} />`}</main><${Editor} shown=${plan} /></div>${tour && html`<${Tour} ...${{ screen, open, run: begin }} />`}`}`;
+      <div class=${`work ${plan ? '' : 'without'}`}><main id="screen" tabindex="-1">${table && INSTEAD[screen] ? html`<h1>${SCREENS.find(([name]) => name === screen)[1]}</h1><p class="empty">${INSTEAD[screen]}</p>` : html`<${Screen} key=${screen} />`}</main><${Plan} shown=${plan} /></div>${tour && html`<${Tour} ...${{ screen, open, run: begin }} />`}`}`;
 }
 
 const place = document.getElementById('studio');

@@ -1,4 +1,5 @@
 // The text of the plan, in CodeMirror; what is typed becomes the plan, and what forms change is shown here.
+// It is loaded when the plan is first shown: three quarters of all scripts of the page are the editor's.
 import { defaultKeymap } from './vendor/codemirror-commands.js';
 import { yaml } from './vendor/codemirror-lang-yaml.js';
 import { syntaxHighlighting } from './vendor/codemirror-language.js';
@@ -7,8 +8,7 @@ import { Decoration, EditorView, drawSelection, keymap, lineNumbers } from './ve
 import { classHighlighter } from './vendor/lezer-highlight.js';
 import { useEffect, useRef } from './vendor/preact-hooks.js';
 import { html } from './parts.js';
-import { History } from './history.js';
-import { act, isSending, save, useStore } from './state.js';
+import { act, isSending, useStore } from './state.js';
 
 const PAUSE = 450; // milliseconds without a key, after which what was typed is sent
 const fromServer = Annotation.define();
@@ -31,10 +31,10 @@ function difference(before, after) {
   return { from, to: before.length - end, insert: after.slice(from, after.length - end) };
 }
 
-export function Editor({ shown }) {
+// `view` holds the editor, for who would go to a line of it.
+export function Editor({ view }) {
   const { state } = useStore();
   const place = useRef(null);
-  const view = useRef(null);
   const timer = useRef(0);
 
   const send = async () => {
@@ -72,25 +72,11 @@ export function Editor({ shown }) {
     const lines = new Map(state.mistakes.filter((m) => m.line && m.line <= doc.lines).map((m) => [doc.line(m.line).from, m.sentence]));
     view.current.dispatch({ effects: wrong.of(Decoration.set([...lines].map(([from, sentence]) => mark(from, sentence)), true)) });
   });
-  const opened = async (event) => {
-    const [file] = event.target.files;
-    if (file?.name.endsWith('.json')) await act('resume', { text: await file.text() });
-    else if (file) await act('edit', { text: await file.text(), note: `open ${file.name}` });
-    event.target.value = '';
-  };
-  const go = (line) => {
-    const { doc } = view.current.state;
-    view.current.dispatch({ selection: { anchor: doc.line(Math.min(line, doc.lines)).from }, scrollIntoView: true });
-    view.current.focus();
-  };
-  return html`<section class="plan" id="plan" aria-label="The plan" hidden=${!shown}>
-    <h2>The plan <span class="hint">${state.mistakes.length ? '' : 'no mistakes'}</span></h2>
-    <p class="hint">Forms change this text, and this text changes forms. It is what runs.</p>
-    <p class="buttons"><button onClick=${() => save('plan.yaml', state.text)}>Save this plan</button>
-      <label class="file">Open a plan <input type="file" accept=".yaml,.yml,.json" onChange=${opened} /></label></p>
-    <div class="editor" ref=${place}></div>
-    ${state.mistakes.length > 0 && html`<div role="status"><h3>What is wrong</h3><ul class="mistakes">
-      ${state.mistakes.map((m) => html`<li>${m.line && html`<button class="plain" onClick=${() => go(m.line)}>line ${m.line}</button> `}${m.sentence}</li>`)}</ul></div>`}
-    <${History} />
-  </section>`;
+  return html`<div class="editor" ref=${place}></div>`;
+}
+
+export function goTo(view, line) {
+  const { doc } = view.state;
+  view.dispatch({ selection: { anchor: doc.line(Math.min(line, doc.lines)).from }, scrollIntoView: true });
+  view.focus();
 }

@@ -30,10 +30,17 @@ function toScreen(name, open) {
   document.querySelector('#screen')?.focus({ preventScroll: true });
 }
 
+// Its text, once the editor is loaded.
+function toText(tries) {
+  const text = document.querySelector('.cm-content');
+  if (text) text.focus();
+  else if (tries) setTimeout(() => toText(tries - 1), 50);
+}
+
 function toPlan() {
   const button = document.querySelector('.plan-button[aria-expanded=false]');
   button?.click();
-  setTimeout(() => document.querySelector('.cm-content')?.focus(), 50);
+  toText(40);
 }
 
 // Columns, with the focus on the role of one of them.

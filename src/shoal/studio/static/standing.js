@@ -1,6 +1,6 @@
 // Where a plan stands: its risk and loss, the bound on the loss, what is known to lose less, and the next step.
 import { useEffect, useState } from './vendor/preact-hooks.js';
-import { html, number, percent, useAnswer } from './parts.js';
+import { html, number, percent, plural, useAnswer } from './parts.js';
 import { act, ask, put, store, useStore } from './state.js';
 
 const about = (share) => percent(share, 2);
@@ -67,8 +67,9 @@ export function StandingBar({ screen, open }) {
   const step = next({ state, standing, screen, open });
   const best = standing?.better[0] ?? null;
   const waits = state.job !== null;
-  return html`<aside class="standing" aria-label="Where the plan stands">
-    ${!standing || standing.loss === null ? html`<span class="hint">${standing ? (state.tables.length ? 'What each table lost stands under Result.' : 'This run has no figure of its loss.') : last ? 'Reading the risk and the loss …' : state.runs.length ? 'No run was proved yet.' : 'Risk and loss stand here after the first run.'}</span>`
+  const [wrong] = state.mistakes, more = state.mistakes.length - 1;
+  return html`<aside class="standing" aria-label="Where the plan stands"><span class="mistakes" role="status">${wrong && `${wrong.sentence}${more > 0 ? ` And ${plural(more, 'mistake')} more.` : ''}`}</span>
+    ${wrong ? null : !standing || standing.loss === null ? html`<span class="hint">${standing ? (state.tables.length ? 'What each table lost stands under Result.' : 'This run has no figure of its loss.') : last ? 'Reading the risk and the loss …' : state.runs.length ? 'No run was proved yet.' : 'Risk and loss stand here after the first run.'}</span>`
       : html`<dl><div><dt>${last.current ? 'present plan' : `run ${last.number}, plan changed since`}</dt><dd>risk <strong>${standing.risk}</strong> → loss <strong>${about(standing.loss)}</strong> <${Small} of=${standing.loss} kind="before" /></dd></div>
         <div><dt>best so far</dt><dd>${best ? html`${best.name}${best['tried on'] ? html`<span class="hint"> tried on ${number(best['tried on'])} records</span>` : ''}: ${best.risk && html`risk <strong>${best.risk}</strong> → `}loss <strong>${about(best.loss)}</strong> <${Small} of=${best.loss} kind="after" />` : 'this one'}</dd></div></dl>`}
     ${step && html`<span class="next"><span class="hint">next</span> <button aria-disabled=${waits} onClick=${() => !waits && step[1]()}>${step[0]}</button></span>`}</aside>`;
