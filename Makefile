@@ -112,6 +112,8 @@ native:
 # The kernels' tests under the address and undefined-behaviour sanitizers (GCC), in a copy of the package; needs what
 # `make native` needs. `make sanitize TESTS=tests/kernels/search` runs some of them.
 TESTS ?= tests/kernels
+# ON compiles each file alone, as each night: each must include what it needs.
+ALONE ?= OFF
 sanitize: sanitizers
 	$(MAKE) try-sanitized
 
@@ -122,8 +124,8 @@ try-sanitized:
 sanitizers:
 	rm -rf build/sanitized && mkdir -p build/sanitized
 	cp -R src/shoal build/sanitized/ && rm -f build/sanitized/shoal/kernels/_native*.so
-	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=$(abspath build/sanitized/shoal) -DSHOAL_SANITIZE=ON -DSHOAL_UNITY=OFF \
-	  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
+	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=$(abspath build/sanitized/shoal) -DSHOAL_SANITIZE=ON \
+	  -DSHOAL_UNITY=$(if $(filter ON,$(ALONE)),OFF,ON) -DCMAKE_DISABLE_PRECOMPILE_HEADERS=$(ALONE) -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
 	MAKEFLAGS= cmake --build build/sanitize
 
 clean:

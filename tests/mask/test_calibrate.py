@@ -192,7 +192,7 @@ def test_what_is_no_weight_is_refused():
         shoal.Calibrate().apply(other, ["weight"], np.random.default_rng(0))
     lacking = {**ROLES, "hid": {"role": "household", "missing": "keep"}}
     gap = table.with_columns(hid=pl.when(pl.int_range(pl.len()) > 0).then("hid"))
-    with pytest.raises(InputError, match="1 record have no number of a household"):
+    with pytest.raises(InputError, match="the number of the household is missing in 1 record"):
         shoal.Calibrate().apply(shoal.Microdata.of(gap, lacking).records, ["weight"], np.random.default_rng(0))
 
 

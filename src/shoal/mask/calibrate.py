@@ -188,7 +188,9 @@ def _homes(records: Records) -> tuple[Longs, Longs]:
     if homes is None:
         homes = np.arange(len(records))
     if lacking := int((homes < 0).sum()):
-        raise DataError(f"calibrate: {plural(lacking, 'record')} have no number of a household. Give them one.")
+        raise DataError(
+            f"calibrate: the number of the household is missing in {plural(lacking, 'record')}. Fill it in."
+        )
     units = np.unique(homes, return_inverse=True)[1]
     return units, np.bincount(units)
 
