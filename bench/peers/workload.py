@@ -7,7 +7,7 @@ records of 15 columns of 2 to 42 categories, numbers from 0. Those of ryan112358
 categories, do as well. With `--aim PYTHON`, an interpreter that has dpmm, AIM runs beside ours: dpmm's is adapted from
 its authors' programme, which itself had made no choice among triples after two minutes. It gets a model of
 `--megabytes`: ours has .8 by default; AIM's own default is 80, with which it can take many hours by its authors'
-account. It is stopped after `--seconds` of CPU. A table that was made elsewhere is measured with `--beside AIM=made.csv`.
+account. It is stopped after `--seconds` of CPU. A table made elsewhere is measured with `--beside AIM=made.csv`.
 
 The error is that of McKenna, Mullins, Sheldon & Miklau (2022): the sum over cells of the absolute difference of two
 marginals, over the number of records, as a mean over the workload (their implementation prints half of it). Workloads
