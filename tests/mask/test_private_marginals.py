@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -114,6 +115,32 @@ def test_pairs_beside_a_column_come_first_and_the_model_stays_within_its_cells()
     assert len(few) <= 2
     with pytest.raises(ParameterError, match="more than most_cells, 10"):
         made(frame, roles=roles, domain=domain, most_cells=10)
+
+
+def test_a_code_whose_group_follows_from_it_shuts_out_no_other_pair():
+    """Area (0) by code (1), group of the code (2), age (3), and a rule of age and group: all pairs with area fit in."""
+    group = np.zeros((60, 5), dtype=bool)
+    group[np.arange(60), np.arange(60) % 5] = True
+    free = np.ones((5, 6), dtype=bool)
+    free[0, 0] = False
+    for rules, fits in (({(1, 2): group, (2, 3): free}, True), ({(1, 2): np.ones((60, 5), dtype=bool)}, False)):
+        possible = {**rules, (2, 3): free}
+        search = SelectionCourse(
+            shape=(4, 60, 5, 6), rho=Fraction(1), by=0, pairs=6, most_cells=400, possible=possible, sensitivity=1
+        )
+        assert search._cells([(0, 1)]) == (60 if fits else 300) + 30 + 240
+        assert ((0, 3) in search._open([(0, 1)])) == fits
+    codes = np.column_stack([np.random.default_rng(0).integers(0, 4, 900), np.arange(900) % 60])
+    codes = np.column_stack([codes, codes[:, 1] % 5, 1 + codes[:, 1] % 4])
+    table = OfTable(codes=codes, shape=(4, 60, 5, 6), sensitivity=1, stream=SecretStream(np.random.default_rng(0)))
+    search = replace(search, possible={(1, 2): group, (2, 3): free}, rho=Fraction(5), most_cells=2000)
+    law, _, chosen = search.fitted(table, None)
+    assert len(chosen) == 6
+    (place,) = [place for place, clique in enumerate(law.tree.cliques) if {1, 2} <= set(clique)]
+    assert law.tables[place].size == cells(
+        (4, 60, 5, 6), law.tree.cliques[place]
+    )  # records are drawn from whole tables
+    assert law.marginal((1, 2))[~group].sum() == 0
 
 
 def test_the_costs_of_pairs_never_add_up_to_more_than_is_left():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.mask._marginals.generation import drawn, shuffled
-from shoal.mask._marginals.junction_tree import JunctionTree, cells
+from shoal.mask._marginals.junction_tree import JunctionTree, cells, cells_of_model, fixed_by
 from shoal.mask._marginals.model import Fitting, JointLaw, NoisyMarginal
 from shoal.mask.secret_stream import SecretStream
 from shoal.vocabulary.errors import ParameterError
@@ -175,3 +175,59 @@ def test_a_shuffle_is_a_permutation():
 def test_cells():
     assert cells(SHAPE, (0, 2)) == 12
     assert cells(SHAPE, ()) == 1
+
+
+fixed_columns = st.lists(
+    st.tuples(st.integers(0, len(SHAPE) - 1), st.integers(0, len(SHAPE) - 1)).filter(lambda pair: pair[0] != pair[1]),
+    min_size=1,
+    max_size=3,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(pairs=fixed_columns, together=sets_of_columns, seed=st.integers(0, 999))
+def test_laws_with_fixed_columns_are_those_of_brute_force(pairs, together, seed):
+    """Columns whose categories follow from others' take no cells beside them, and the law is that of whole tables."""
+    rng = np.random.default_rng(seed)
+    possible = {}
+    for fixing, column in pairs:
+        free = np.zeros((SHAPE[fixing], SHAPE[column]), dtype=bool)
+        free[np.arange(SHAPE[fixing]), rng.integers(0, SHAPE[column], SHAPE[fixing])] = True
+        possible[tuple(sorted((fixing, column)))] = free if fixing < column else free.T
+    factors = {columns: rng.exponential(size=[SHAPE[c] for c in columns]) for columns in together}
+    for columns, free in possible.items():
+        factors[columns] = factors.get(columns, 1.0) * free
+    fixed = fixed_by(possible)
+    tree = JunctionTree.of(SHAPE, factors, fixed=fixed)
+    assert fixed and all(0 < cells(SHAPE, clique, fixed) <= cells(SHAPE, clique) for clique in tree.cliques)
+    exact = np.ones(SHAPE)
+    for columns, factor in factors.items():
+        exact = exact * factor.reshape([SHAPE[c] if c in columns else 1 for c in range(len(SHAPE))])
+    if not exact.any():
+        with pytest.raises(ParameterError, match="leave no combination"):
+            JointLaw.of(SHAPE, tree, factors)
+        return
+    exact /= exact.sum()
+    law = JointLaw.of(SHAPE, tree, factors)
+    for columns in factors:
+        assert law.marginal(columns) == pytest.approx(summed_to(exact, columns), abs=1e-12)
+    for column in range(len(SHAPE)):
+        for other, table in law.pairs_with(column):
+            expected = summed_to(exact, (column, other))
+            assert table == pytest.approx(expected if column < other else expected.T, abs=1e-12)
+    whole = law.with_every_cell()
+    for clique, table in zip(whole.tree.cliques, whole.tables, strict=True):
+        assert table == pytest.approx(summed_to(exact, clique), abs=1e-12)
+
+
+def test_a_code_and_its_group_take_as_many_cells_as_the_code():
+    free = np.zeros((6, 3), dtype=bool)
+    free[np.arange(6), [0, 0, 1, 1, 1, 2]] = True
+    fixed = fixed_by({(0, 1): free, (1, 2): np.eye(3, dtype=bool)})
+    assert {column: (fix.by, fix.categories.tolist(), fix.number) for column, fix in fixed.items()} == {
+        1: (0, [0, 0, 1, 1, 1, 2], 3)
+    }
+    assert cells((6, 3, 3), (0, 1), fixed) == 6 and cells((6, 3, 3), (1, 2), fixed) == 9
+    assert cells_of_model((6, 3, 3), [(0, 1), (1, 2)], fixed) == 15
+    one_to_many = {(0, 1): free, (0, 2): free}  # a column fixes a single other
+    assert len(fixed_by(one_to_many)) == 1

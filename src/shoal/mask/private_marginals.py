@@ -85,7 +85,8 @@ class PrivateMarginals(Mask):
         categories; of a number, any value of an interval. New records match all of them exactly, and are as many as
         they say. They must not come from the table.
     most_cells
-        Most cells of the model: with more, pairs fit in that need larger cliques, and time and memory grow.
+        Most cells of the model: with more, pairs fit in that need larger cliques, and time and memory grow. Where rules
+        say which category follows from a column's, as a group from a code, both take no more cells than that column.
 
     Notes
     -----

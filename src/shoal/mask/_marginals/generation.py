@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shoal.mask._marginals.model import JointLaw, summed
+from shoal.mask._marginals.clique_tables import summed
+from shoal.mask._marginals.model import JointLaw
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Floats, Longs
 

@@ -18,11 +18,12 @@ import numpy as np
 
 from shoal.judges.further_tables import like, numbers_of
 from shoal.kernels.solver import milp
+from shoal.mask._marginals.clique_tables import summed
 from shoal.mask._marginals.conditions import outlines
 from shoal.mask._marginals.domain import Domain
 from shoal.mask._marginals.generation import shuffled, uniform
 from shoal.mask._marginals.junction_tree import Columns
-from shoal.mask._marginals.model import JointLaw, summed
+from shoal.mask._marginals.model import JointLaw
 from shoal.mask.secret_stream import SecretStream
 from shoal.table.prelude import Bools, Floats, Longs, Records
 from shoal.vocabulary.errors import DataError, ParameterError, plural, quoted

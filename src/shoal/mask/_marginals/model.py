@@ -7,13 +7,14 @@ counts, each over the variance of its noise. No step looks at the table.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from shoal.kernels.elementary import exp, log
-from shoal.mask._marginals.junction_tree import Columns, JunctionTree
+from shoal.mask._marginals.clique_tables import spread, summed, within
+from shoal.mask._marginals.junction_tree import Columns, Fixed, JunctionTree, fixed_by, lengths
 from shoal.table.prelude import Bools, Floats, Longs
 from shoal.vocabulary.errors import ParameterError
 
@@ -44,17 +45,18 @@ class JointLaw:
     @classmethod
     def of(cls, shape: tuple[int, ...], tree: JunctionTree, factors: dict[Columns, Floats]) -> "JointLaw":
         """The law proportional to the product of factors, each of columns inside a clique."""
-        tables = [np.ones([shape[column] for column in clique]) for clique in tree.cliques]
+        fixed = tree.fixed
+        tables = [np.ones(lengths(shape, clique, fixed)) for clique in tree.cliques]
         for columns, factor in factors.items():
             place = tree.holding(columns, shape)
-            tables[place] *= _within(factor, columns, tree.cliques[place])
+            tables[place] *= within(factor, columns, tree.cliques[place], fixed)
         sent = _to_the_root(tree, tables)
         for place, table in enumerate(tables):
             if place:
                 parent = tree.parents[place]
-                now = summed(tables[parent], tree.cliques[parent], tree.separators[place])
+                now = summed(tables[parent], tree.cliques[parent], tree.separators[place], fixed)
                 ratio = np.divide(now, sent[place], out=np.zeros_like(now), where=sent[place] > 0)
-                table *= _within(ratio, tree.separators[place], tree.cliques[place])
+                table *= within(ratio, tree.separators[place], tree.cliques[place], fixed)
         return cls(shape=shape, tree=tree, tables=tuple(tables))
 
     def among(self, possible: Mapping[Columns, Bools | Floats], first: Columns = ()) -> "JointLaw":
@@ -63,7 +65,7 @@ class JointLaw:
         Numbers in such a table multiply the odds of their combinations. `first`: columns of a table, or of a clique,
         that are to be in the first clique.
         """
-        tree = JunctionTree.of(self.shape, [*self.tree.cliques, *possible], first)
+        tree = JunctionTree.of(self.shape, [*self.tree.cliques, *possible], first, self.tree.fixed)
         factors = {
             clique: self._given(place, between)
             for place, (clique, between) in enumerate(zip(self.tree.cliques, self.tree.separators))
@@ -75,14 +77,20 @@ class JointLaw:
     def marginal(self, columns: Columns) -> Floats:
         """Probabilities of the combinations of some columns inside a clique, of the shape of their categories."""
         place = self.tree.holding(columns, self.shape)
-        return summed(self.tables[place], self.tree.cliques[place], columns)
+        table = summed(self.tables[place], self.tree.cliques[place], columns, self.tree.fixed)
+        return spread(table, columns, self.shape, self.tree.fixed)
+
+    def with_every_cell(self) -> "JointLaw":
+        """The same law, with tables that also have the combinations that fixed columns cannot have."""
+        whole = (spread(*at, self.shape, self.tree.fixed) for at in zip(self.tables, self.tree.cliques))
+        return replace(self, tree=replace(self.tree, fixed={}), tables=tuple(whole))
 
     def pairs_with(self, column: int) -> Iterator[tuple[int, Floats]]:
         """Every other column, and the probabilities of their combinations: shape (own categories, those of the other).
 
         The joint law with the column is carried along the tree from a clique that holds it.
         """
-        tree = self.tree
+        tree, fixed = self.tree, self.tree.fixed
         seen = {column}
         joint: dict[int, Floats] = {}
         waiting = [(tree.holding((column,), self.shape), -1)]
@@ -91,21 +99,22 @@ class JointLaw:
             clique = tree.cliques[place]
             if source < 0:
                 own = np.eye(self.shape[column])
-                joint[place] = self.tables[place][None] * _within(own, (-1, column), (-1, *clique))
+                joint[place] = self.tables[place][None] * within(own, (-1, column), (-1, *clique), fixed)
             else:
                 between = tree.separators[max(place, source)]
-                carried = summed(joint[source], (-1, *tree.cliques[source]), (-1, *between))
-                joint[place] = self._given(place, between)[None] * _within(carried, (-1, *between), (-1, *clique))
+                carried = summed(joint[source], (-1, *tree.cliques[source]), (-1, *between), fixed)
+                joint[place] = self._given(place, between)[None] * within(carried, (-1, *between), (-1, *clique), fixed)
             for other in clique:
                 if other not in seen:
                     seen.add(other)
-                    yield other, summed(joint[place], (-1, *clique), (-1, other))
+                    yield other, summed(joint[place], (-1, *clique), (-1, other), fixed)
             waiting += [(near, place) for near in self._near[place] if near != source]
 
     def _given(self, place: int, columns: Columns) -> Floats:
         """The probabilities of a clique's combinations given some of its columns; 0 where these never occur."""
         clique = self.tree.cliques[place]
-        base = _within(summed(self.tables[place], clique, columns), columns, clique)
+        fixed = self.tree.fixed
+        base = within(summed(self.tables[place], clique, columns, fixed), columns, clique, fixed)
         return np.divide(self.tables[place], base, out=np.zeros_like(self.tables[place]), where=base > 0)
 
     @cached_property
@@ -118,27 +127,17 @@ class JointLaw:
         return near
 
 
-def summed(table: Floats | Longs, columns: Sequence[int], kept: Sequence[int]) -> Floats:
-    """A table of some columns summed over all but those that are kept, which stay in their order."""
-    return np.asarray(table.sum(axis=tuple(place for place, column in enumerate(columns) if column not in kept)))
-
-
-def _within(table: Floats, columns: Sequence[int], clique: Sequence[int]) -> Floats:
-    """A table of some columns, with axes of length 1 for all others of a clique."""
-    lengths = dict(zip(columns, table.shape))
-    return table.reshape([lengths.get(column, 1) for column in clique])
-
-
 def _to_the_root(tree: JunctionTree, tables: list[Floats]) -> list[Floats]:
     """What every clique sends to its parent, which takes it up; the first table has the sum 1 then."""
     sent = [np.ones(())] * len(tables)
+    fixed = tree.fixed
     for place in reversed(range(len(tables))):
         if place:
-            message = summed(tables[place], tree.cliques[place], tree.separators[place])
+            message = summed(tables[place], tree.cliques[place], tree.separators[place], fixed)
             sent[place] = message / _positive(float(message.max()))
             tables[place] /= _positive(float(message.max()))
             parent = tree.parents[place]
-            tables[parent] *= _within(sent[place], tree.separators[place], tree.cliques[parent])
+            tables[parent] *= within(sent[place], tree.separators[place], tree.cliques[parent], fixed)
         else:
             tables[0] /= _positive(float(tables[0].sum()))
     return sent
@@ -175,12 +174,17 @@ class Fitting:
     total: int
     prior: dict[Columns, Floats] = field(default_factory=dict)
 
+    @cached_property
+    def fixed(self) -> Fixed:
+        """The columns that are fixed by others."""
+        return fixed_by(self.possible)
+
     def fit(
         self, measured: Sequence[NoisyMarginal], start: dict[Columns, Floats], steps: int
     ) -> tuple[JointLaw, dict[Columns, Floats]]:
         """The law, and its theta, after so many steps of mirror descent from `start` (0 where it has none)."""
         theta = {m.columns: start.get(m.columns, np.zeros(m.counts.shape)) for m in measured}
-        tree = JunctionTree.of(self.shape, [*theta, *self.possible, *self.prior])
+        tree = JunctionTree.of(self.shape, [*theta, *self.possible, *self.prior], fixed=self.fixed)
         depth = self._depth(tree, [*theta, *self.prior])
         law = self._law(tree, theta, depth)
         loss, slopes = self._loss(law, measured)
@@ -199,7 +203,7 @@ class Fitting:
     def raked(self, targets: dict[Columns, Floats], sweeps: int) -> dict[Columns, Floats]:
         """Theta of the law with these shares of combinations, all above 0, by iterative proportional fitting."""
         theta = {columns: np.zeros(shares.shape) for columns, shares in targets.items()}
-        tree = JunctionTree.of(self.shape, [*theta, *self.possible])
+        tree = JunctionTree.of(self.shape, [*theta, *self.possible], fixed=self.fixed)
         depth = self._depth(tree, list(theta))
         for columns in [*theta] * sweeps:
             now = self._law(tree, theta, depth).marginal(columns)

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from shoal.kernels.elementary import log
-from shoal.mask._marginals.junction_tree import Columns, cells, elimination, maximal
+from shoal.mask._marginals.junction_tree import Columns, cells_of_model, fixed_by
 from shoal.mask._marginals.model import Fitting
 from shoal.table.prelude import Bools, Floats, Longs
 
@@ -45,9 +45,10 @@ def prior_of(
         gains[a, b] = _gain(counts)
         tables[a, b] = _smoothed(counts)
     chosen: list[Columns] = []
+    fixed = fixed_by(possible)
     for pair in sorted(gains, key=lambda pair: (-gains[pair], pair)):
-        cliques = maximal(elimination(shape, [*possible, *chosen, pair]))
-        if len(chosen) < most[0] and gains[pair] > 0 and sum(cells(shape, clique) for clique in cliques) <= most[1]:
+        needed = cells_of_model(shape, [*possible, *chosen, pair], fixed)
+        if len(chosen) < most[0] and gains[pair] > 0 and needed <= most[1]:
             chosen.append(pair)
     targets = {pair: tables[pair] for pair in chosen}
     for place, column in enumerate(places):

@@ -12,8 +12,10 @@ weight at most. Whatever is computed of noisy counts costs nothing.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from math import isqrt, sqrt
+from statistics import median
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +23,7 @@ import numpy as np
 from shoal.kernels.elementary import power
 from shoal.mask._marginals.account import rate_for, variance_for
 from shoal.mask._marginals.exact_draws import discrete_gaussian, exponential_choice
-from shoal.mask._marginals.junction_tree import Columns, cells, elimination, maximal
+from shoal.mask._marginals.junction_tree import Columns, Fixed, cells, cells_of_model, fixed_by
 from shoal.mask._marginals.model import Fitting, JointLaw, NoisyMarginal
 from shoal.mask._marginals.shrinking import shrunken
 from shoal.mask.secret_stream import SecretStream
@@ -170,7 +172,7 @@ class SelectionCourse:
             if progress is not None:
                 progress(len(chosen) / (number + 1))
         law, _ = fitting.fit(measured, theta, 5 * STEPS)
-        return law, total, chosen
+        return law.with_every_cell(), total, chosen
 
     def _scoring(self, law: JointLaw, total: int, pairs: Sequence[Columns], costs: Sequence[Fraction]) -> Scoring:
         """What the scores of pairs are made of.
@@ -216,9 +218,12 @@ class SelectionCourse:
         return min(max(int(columns * max(root, sqrt(root))), 1), len(sizes))
 
     def _rho_of_pairs(self, pairs: Sequence[Columns], left: Fraction, number: int) -> list[Fraction]:
-        """What each of some pairs would cost of what is left for so many: the others are taken to be of mean size."""
+        """What each of some pairs would cost of what is left for so many: the others are taken to be of median size.
+
+        In a table with a few columns of hundreds of codes, hardly a pair is as large as the mean of all.
+        """
         parts = [_part(cells(self.shape, pair)) for pair in pairs]
-        others = (number - 1) * Fraction(sum(parts), len(parts))
+        others = (number - 1) * Fraction(median(parts))
         return [Fraction(int(left * FINE * part / (part + others)), FINE) for part in parts]
 
     def _open(self, chosen: Sequence[Columns]) -> list[Columns]:
@@ -228,8 +233,11 @@ class SelectionCourse:
 
     def _cells(self, pairs: Sequence[Columns]) -> int:
         """The cells of a model in which some pairs, and the columns of each rule, are together."""
-        cliques = maximal(elimination(self.shape, [*self.possible, *self.prior, *pairs]))
-        return sum(cells(self.shape, clique) for clique in cliques)
+        return cells_of_model(self.shape, [*self.possible, *self.prior, *pairs], self._fixed)
+
+    @cached_property
+    def _fixed(self) -> Fixed:
+        return fixed_by(self.possible)
 
 
 def _part(size: int) -> int:

@@ -24,21 +24,26 @@ export function Thumb({ of, name, labels = {} }) {
 
 const W = 640, H = 390, LEFT = 56, BOTTOM = 48, TOP = 36;
 
-// Beside each of some marks its name, where it covers no mark and no name before it; the first place if all do.
+// Beside each of some marks its name, where it covers no mark and no name before it, nor the line if there is such a place.
 const BESIDE = [[15, 4], [-15, 4], [15, 19], [-15, 19], [15, -11], [-15, -11], [15, 32], [-15, 32], [15, -24], [-15, -24]];
-const LETTER = 7.2, LINE = 13, MARK = 11;
-function named(marks) {
+const LETTER = 7.2, LINE = 13, MARK = 11, STEP = 6;
+function named(marks, line) {
   const taken = marks.map(({ x, y }) => [x - MARK, x + MARK, y - MARK, y + MARK]);
+  const along = line.slice(1).flatMap((to, i) => {
+    const from = line[i], steps = Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / STEP);
+    return Array.from({ length: steps }, (_, k) => [from.x + ((to.x - from.x) * k) / steps, from.y + ((to.y - from.y) * k) / steps]);
+  }).map(([x, y]) => [x - 1, x + 1, y - 1, y + 1]);
   const names = new Map();
   for (const { name, x, y } of marks.filter((mark) => mark.name)) {
-    const boxes = BESIDE.map(([dx, dy]) => {
+    const places = BESIDE.map(([dx, dy]) => {
       const long = name.length * LETTER, from = dx > 0 ? x + dx : x + dx - long;
       return { dx, dy, box: [from, from + long, y + dy - LINE + 2, y + dy + 2] };
     }).filter(({ box }) => box[0] >= LEFT && box[1] <= W && box[2] >= TOP - LINE && box[3] <= H - BOTTOM);
-    const free = boxes.find(({ box }) => taken.every((t) => box[1] < t[0] || box[0] > t[1] || box[3] < t[2] || box[2] > t[3])) ?? boxes[0];
-    if (!free) continue;
-    taken.push(free.box);
-    names.set(name, free);
+    const free = (of) => ({ box }) => of.every((t) => box[1] < t[0] || box[0] > t[1] || box[3] < t[2] || box[2] > t[3]);
+    const place = places.find(free([...taken, ...along])) ?? places.find(free(taken)) ?? places[0];
+    if (!place) continue;
+    taken.push(place.box);
+    names.set(name, place);
   }
   return names;
 }
@@ -60,7 +65,8 @@ export function FrontierChart({ frontier, titles, wide, onTake }) {
   const y = (v) => H - BOTTOM - ((H - BOTTOM - TOP) * (v - y0)) / (y1 - y0);
   const on = frontier.pareto.map((name) => points.find((p) => p.name === name)).filter(Boolean);
   const kind = (p) => (p.name === frontier.recommended ? 'recommended' : frontier.pareto.includes(p.name) ? 'best' : p.holds ? 'beaten' : 'refused');
-  const names = named(points.map((p) => ({ x: x(p.risk), y: y(p.utility), name: !wide && on.includes(p) ? p.name : '' })));
+  const mark = (p) => ({ x: x(p.risk), y: y(p.utility), name: !wide && on.includes(p) ? p.name : '' });
+  const names = named(points.map(mark), on.map(mark));
   return html`<svg class="frontier" viewBox=${`0 0 ${W} ${H}`} role="group" aria-label="Risk and loss of every candidate">
     ${ticks(x0, x1).map((v) => html`<g><line x1=${x(v)} x2=${x(v)} y1=${TOP} y2=${H - BOTTOM} class="grid" /><text x=${x(v)} y=${H - BOTTOM + 18} text-anchor="middle">${number(v)}</text></g>`)}
     ${ticks(y0, y1).map((v) => html`<g><line x1=${LEFT} x2=${W - 8} y1=${y(v)} y2=${y(v)} class="grid" /><text x=${LEFT - 8} y=${y(v) + 4} text-anchor="end">${number(v)}</text></g>`)}
