@@ -14,7 +14,7 @@
 // relative to the greatest S^-m met so far, and the sums are rescaled when a greater one comes.
 //
 // A step visits each pair of record and centre once, O(n c d), eight records at a time; nothing of size n c is
-// kept. FuzzySums run over the records in their order, whatever the processor. A step may leave out centres of which a record
+// kept. Sums run over the records in their order, whatever the processor. A step may leave out centres of which a record
 // has next to nothing (fuzzy_near.hpp).
 #include <functional>
 
