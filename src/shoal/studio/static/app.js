@@ -195,7 +195,7 @@ function Studio() {
   }, [state?.source]);
   useEffect(() => {
     const title = SCREENS.find(([name]) => name === screen)?.[1], tab = document.querySelector('nav [aria-current]');
-    if (tab) tab.closest('nav').scrollLeft = tab.offsetLeft - 120; // where they do not all fit
+    if (tab && (tab === document.activeElement || !tab.closest('nav').matches(':focus-within'))) tab.closest('nav').scrollLeft = tab.offsetLeft - 120; // where they do not all fit
     document.title = state?.source ? `${title} · ${state.source} · shoal studio` : 'shoal studio';
   }, [screen, state?.source]);
   if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${unreachable || 'The studio is loading.'}</p></main>`;
