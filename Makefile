@@ -14,10 +14,9 @@ studio: $(VENV)/runs
 	$(BIN)/shoal studio $(FILE)
 
 # Files in their own order: by their number of tests, the longest ones, which have few, would come last. Compiled code is
-# kept, whatever the surroundings say: programs that tests start would else compile all of the package, each. Four processes
-# even on two processors: tests wait for browsers, files and programs a third of their time.
+# kept, whatever the surroundings say: programs that tests start would else compile all of the package, each.
 test: $(VENV)/tests
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # All that tests and checks need.
 set-up: $(VENV)/checks

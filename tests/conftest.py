@@ -42,6 +42,12 @@ SEED = pytest.StashKey[int]()
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors: tests wait for browsers, files and programs a quarter of their time."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: object) -> None:
     """Hand the seed to a process of pytest-xdist."""
     if RANDOM_SEED:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from by_night import NIGHT
-from studio.pages import IN_A_BROWSER, OPEN_ALL, SCREENS, another, barriers, go, settled, visit
+from studio.pages import IN_A_BROWSER, OPEN_ALL, SCREENS, another, barriers, go, settled, show_plan, visit
 from studio.running import LONGEST, Running, opened, planned, running
 
 pytestmark = IN_A_BROWSER
@@ -183,13 +183,14 @@ MOVING = """() => document.getAnimations().length
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_screen_is_without_barriers(browser: Any, several: Running, scheme: str) -> None:
-    """With everything open that can be opened: help, settings, previews, what was done, and the second question.
+    """With everything open that can be opened: the plan, help, settings, previews, what was done, and the second question.
 
     Of the dark scheme only the colours are looked at by day, of what is seen at once: all else it has from the light.
     """
     whole = NIGHT or scheme == "light"
     with visit(browser, several, another(several), color_scheme=scheme, reduced_motion="reduce") as page:
         page.wait_for_selector("nav")
+        show_plan(page)
         page.click("text=Another table")
         for screen in SCREENS:
             go(page, screen)
