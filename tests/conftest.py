@@ -43,7 +43,7 @@ SEED = pytest.StashKey[int]()
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are processors: tests wait for browsers, files and programs a quarter of their time."""
+    """One process more than there are processors, for tests wait for browsers, files and programs now and then."""
     return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
 
 

@@ -11,10 +11,12 @@ import pytest
 from shoal.desk.whole import protect_whole
 from shoal.plan import Plan
 from shoal.studio.analyses import followed
+from shoal.studio.profile import PAGE
 from shoal.studio.risks import MOST_CELLS, MOST_RISKY, risks, sets_of
-from shoal.studio.sides import Sides
+from shoal.studio.sides import Sides, _by_size
 from shoal.studio.variables import ComparedColumn, encoded
 from shoal.table.files.table import Table
+from shoal.table.records import Classes
 from shoal.vocabulary.errors import InputError
 
 RNG = np.random.default_rng(6)
@@ -204,3 +206,13 @@ def slowly(frame: pl.DataFrame, most: int) -> list[dict[str, Any]]:
         cell = {"column": frame.columns[j], "value": value, "label": "", "without": without[j]}
         out.append({"row": i + 1, "size": rows.count(rows[i]), **cell})
     return out
+
+
+def test_records_are_shown_by_the_size_of_their_class() -> None:
+    """Against a sort of all records."""
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        n = int(rng.integers(1, 300))
+        _, ids, sizes = np.unique(rng.integers(0, rng.integers(1, 200), n), return_inverse=True, return_counts=True)
+        offset, every = int(rng.integers(0, n + 60)), np.lexsort((ids, sizes[ids]))
+        assert _by_size(Classes(ids=ids, sizes=sizes), offset).tolist() == every[offset : offset + PAGE].tolist()

@@ -183,7 +183,7 @@ MOVING = """() => document.getAnimations().length
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_screen_is_without_barriers(browser: Any, several: Running, scheme: str) -> None:
-    """With everything open that can be opened: the plan, help, settings, previews, what was done, and the second question.
+    """With all open that can be opened: the plan, help, settings, previews, what was done, and the second question.
 
     Of the dark scheme only the colours are looked at by day, of what is seen at once: all else it has from the light.
     """

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.release import WholeRelease
 from shoal.studio.arguments import Answer
@@ -11,7 +12,7 @@ from shoal.studio.profile import PAGE
 from shoal.studio.risks import TableSide
 from shoal.studio.variables import encoded
 from shoal.table.files.table import Table
-from shoal.table.records import Records
+from shoal.table.records import Classes, Records
 from shoal.table.schema import UNITS, Schema
 from shoal.vocabulary.errors import InputError
 
@@ -77,8 +78,7 @@ def paired(table: Table, release: WholeRelease, offset: int) -> Answer:
     if keys and set(keys) <= set(release.account.made_anew):
         raise InputError("This run made its records anew, so that none stands beside one of the original.")
     classes = after.classes(keys)
-    order = np.lexsort((classes.ids, classes.of_record))
-    part = order[max(0, offset) : max(0, offset) + PAGE]
+    part = _by_size(classes, max(0, offset))
     released = release.to_frame()
     rows = np.asarray(release.rows, dtype=np.int64)[part]
     names = [name for name in released.columns if name in table.frame.columns]
@@ -92,7 +92,7 @@ def paired(table: Table, release: WholeRelease, offset: int) -> Answer:
             {
                 "row": int(row) + 1,
                 "class": int(classes.ids[at]),
-                "size": int(classes.of_record[at]),
+                "size": int(classes.sizes[classes.ids[at]]),
                 "cells": [[_text(b), _text(a)] for b, a in zip(original, new)],
             }
             for at, row, original, new in zip(part, rows, before.iter_rows(), now.iter_rows())
@@ -102,3 +102,16 @@ def paired(table: Table, release: WholeRelease, offset: int) -> Answer:
 
 def _text(cell: object) -> str | None:
     return None if cell is None else str(cell)
+
+
+def _by_size(classes: Classes, offset: int) -> Longs:
+    """A page of records, those of the smallest classes first, without a sort of them all."""
+    order = np.argsort(classes.sizes, kind="stable")
+    ends = np.cumsum(classes.sizes[order])
+    first, last = np.searchsorted(ends, [offset, offset + PAGE - 1], side="right")
+    place = np.full(len(order), -1)
+    place[order[first : last + 1]] = np.arange(len(order[first : last + 1]))
+    members = np.flatnonzero(place[classes.ids] >= 0)
+    members = members[np.argsort(place[classes.ids[members]], kind="stable")]
+    before = int(ends[first - 1]) if first else 0
+    return np.asarray(members[offset - before : offset - before + PAGE])
