@@ -137,9 +137,8 @@ def test_a_code_whose_group_follows_from_it_shuts_out_no_other_pair():
     law, _, chosen = search.fitted(table, None)
     assert len(chosen) == 6
     (place,) = [place for place, clique in enumerate(law.tree.cliques) if {1, 2} <= set(clique)]
-    assert law.tables[place].size == cells(
-        (4, 60, 5, 6), law.tree.cliques[place]
-    )  # records are drawn from whole tables
+    whole = cells((4, 60, 5, 6), law.tree.cliques[place])  # in which records are drawn
+    assert law.tables[place].size == whole
     assert law.marginal((1, 2))[~group].sum() == 0
 
 

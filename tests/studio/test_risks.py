@@ -216,3 +216,15 @@ def test_records_are_shown_by_the_size_of_their_class() -> None:
         _, ids, sizes = np.unique(rng.integers(0, rng.integers(1, 200), n), return_inverse=True, return_counts=True)
         offset, every = int(rng.integers(0, n + 60)), np.lexsort((ids, sizes[ids]))
         assert _by_size(Classes(ids=ids, sizes=sizes), offset).tolist() == every[offset : offset + PAGE].tolist()
+
+
+def test_what_was_counted_is_kept_only_for_the_same_table_and_roles() -> None:
+    table, sides = Table(frame=FRAME), Sides()
+    [before] = sides.of(table, PLAN, PLAN.folder, None)
+    assert sides.of(table, PLAN, PLAN.folder, None)[0] is before
+    fewer = Plan.of(
+        {"columns": {**dict.fromkeys(FRAME.columns, "confidential"), "sex": "quasi-identifier"}, "steps": []}
+    )
+    assert sides.of(table, fewer, fewer.folder, None)[0].records.names() == ("sex",)
+    other = Table(frame=FRAME.head(40))
+    assert len(sides.of(other, fewer, fewer.folder, None)[0].records) == 40
