@@ -51,6 +51,14 @@ def distribution(
     return {"scale": "nominal", "bins": bars, "further": len(occurring) - len(shown)} if bars else None
 
 
+def in_both(released: Distribution | None) -> Distribution | None:
+    """Distribution of a column that is the same in the original and in the release, from that in the release."""
+    if released is None:
+        return None
+    of_original: list[Bin] = [{**bar, "table": "original"} for bar in released["bins"]]
+    return {**released, "bins": [*of_original, *released["bins"]]}
+
+
 def _histogram(tables: Mapping[TableName, Floats], weights: Mapping[TableName, Floats]) -> list[Bin]:
     filled = [values for values in tables.values() if len(values)]
     if not filled:

@@ -114,8 +114,24 @@ class Variable:
         return self.given.dtype.kind != "f" or not np.isnan(self.given).any()
 
     def take(self, rows: Longs | Bools) -> "Variable":
+        """Some of the cells, by position or mask; the column itself where these are all of them in their order."""
+        if len(rows) == len(self) and (
+            rows.all() if rows.dtype == bool else np.array_equal(rows, np.arange(len(rows)))
+        ):
+            return self
         spelling = None if self.spelling is None else self.spelling[rows]
-        return replace(self, values=self.values[rows], spelling=spelling)
+        return replace(self, values=self.given[rows], spelling=spelling)
+
+    def like(self, other: "Variable") -> bool:
+        """True if numbers or codes mean the same in both columns."""
+        return (self.level, self.unit, self.categories) == (other.level, other.unit, other.categories)
+
+    def same_cells(self, other: "Variable") -> bool:
+        """True if the columns are alike and have the same numbers or codes, 0 and -0 being the same."""
+        cells, others = self.given, other.given
+        floating = cells.dtype.kind == "f" == others.dtype.kind
+        same = np.array_equal(cells, others) or (floating and np.array_equal(cells, others, equal_nan=True))
+        return same and self.like(other)
 
     def with_values(self, values: ArrayLike) -> "Variable":
         """The column with new values (or new codes into the same categories), each with one spelling."""
