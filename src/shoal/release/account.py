@@ -254,15 +254,17 @@ def _before(pair: TablePair, released: Variable, distinct: int) -> ColumnBefore 
 
 def _shift(before: Variable, released: Variable) -> tuple[float | None, float | None]:
     """Change of the mean, in standard deviations, and of the standard deviation, as a share; None without a scale."""
-    x, y = before.values[~before.missing], released.values[~released.missing]
+    x = before.values if before.complete else before.values[~before.missing]
+    y = x if before is released else released.values[~released.missing]
     own = deviation(x) if len(x) > 1 else 0.0
     if not own or len(y) < 2:
         return None, None
-    return float((y - x.mean()).mean()) / own, deviation(y) / own - 1
+    return float((y - x.mean()).mean()) / own, (own if y is x else deviation(y)) / own - 1
 
 
 def _distinct(variable: Variable) -> int:
-    values = variable.values[~variable.missing] + 0  # -0.0 is 0.0
+    values = variable.given if variable.complete else variable.given[~variable.missing]
+    values = values + 0 if values.dtype.kind == "f" else values  # -0.0 is 0.0
     return len(class_sizes([values], len(values)))
 
 

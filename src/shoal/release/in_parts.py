@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -235,13 +235,16 @@ def _refuse_singled_out(done: LargeOutcome, sample: SampleOfClasses, judged: Jud
     """
     plan = done.plan
     tables = sample.original, sample.released, sample.tables.pairing
-    given = Table(
-        frame=frame_of(done.before.parts[:1]), labels={n: c.label for n, c in plan.schema.columns.items() if c.label}
-    )
+
+    @cache
+    def given() -> Table:
+        labels = {n: c.label for n, c in plan.schema.columns.items() if c.label}
+        return Table(frame=frame_of(done.before.parts[:1]), labels=labels)
+
     same = (*left_alone(plan, done.accounts, sample.released), *unchanged(sample.tables))
     nearly = nearly_unchanged(sample.tables, plan.made_anew)
     counted = sample.released.uniques if sample.complete else judged.table.uniques
-    refuse_singled_out(plan, same, nearly, partial(known_by, given), written.records, counted)
+    refuse_singled_out(plan, same, nearly, lambda name: known_by(given(), name), written.records, counted)
     refuse_given_back(plan, same, nearly, tables)
 
 
