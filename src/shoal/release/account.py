@@ -254,8 +254,8 @@ def _before(pair: TablePair, released: Variable, distinct: int) -> ColumnBefore 
 
 def _shift(before: Variable, released: Variable) -> tuple[float | None, float | None]:
     """Change of the mean, in standard deviations, and of the standard deviation, as a share; None without a scale."""
-    x = before.values if before.complete else before.values[~before.missing]
-    y = x if before is released else released.values[~released.missing]
+    x = before.once() if before.complete else before.once()[~before.missing]
+    y = x if before is released else released.once()[~released.missing]
     own = deviation(x) if len(x) > 1 else 0.0
     if not own or len(y) < 2:
         return None, None

@@ -35,7 +35,7 @@ def distribution(
     columns = list(tables.values())
     if all(column.continuous for column in columns):
         unit = columns[0].unit or ""
-        values = {name: column.values * MILLISECONDS.get(unit, 1.0) for name, column in tables.items()}
+        values = {name: column.once() * MILLISECONDS.get(unit, 1.0) for name, column in tables.items()}
         bins = _histogram({name: v[~np.isnan(v)] for name, v in values.items()}, weights)
         scale: Spread = "temporal" if unit in MILLISECONDS else "quantitative"
         return {"scale": scale, "bins": bins, "further": 0} if bins else None

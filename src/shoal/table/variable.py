@@ -42,7 +42,7 @@ class _Values:
             raise AttributeError("A variable has no values by default.")
         fields = variable.__dict__
         if "values" not in fields:
-            fields["values"] = floats(fields["given"]) if variable.continuous else fields["given"]
+            fields["values"] = variable.once()
         values: NDArray[Any] = fields["values"]
         return values
 
@@ -87,6 +87,10 @@ class Variable:
         """Shape (n,); the original values: integers stay integers."""
         given: NDArray[Any] = self.__dict__["given"]
         return given
+
+    def once(self) -> NDArray[Any]:
+        """Shape (n,); the values, which are not kept where they are made of integers: for one look at all columns."""
+        return floats(self.given) if self.continuous else self.given
 
     @property
     def of_days(self) -> bool:
