@@ -172,7 +172,7 @@ def test_classes_of_persons_and_what_is_kept_of_all_columns() -> None:
     assert marketer.value <= 1 / 2
     own = [next(f for f in of.evidence.findings if f.measure == kept.measure) for of in release.tables.values()]
     assert kept.value == pytest.approx(sum(finding.value for finding in own) / 2)
-    assert f"Over 2 columns of all tables it is {100 * kept.value:.3g} %" in kept.sentence
+    assert f"Information kept, over 2 columns of all tables: {100 * kept.value:.3g} %; " in kept.sentence
     bounded = {**alike, "requirements": [{"risk": "prosecutor", "at most": 0.4}]}
     with pytest.raises(Refused, match=r"of persons, over 'patients', 'stays' at most 0.4 does not hold"):
         shoal.protect({name: tables()[name] for name in ("patients", "stays")}, bounded, seed=1)

@@ -50,3 +50,14 @@ def test_a_single_column_is_all_that_there_is() -> None:
     assert (share.spared, share.alone) == (1, 1)
     [share] = standing(records.take(np.array([2])), ["a"]).columns
     assert (share.spared, share.alone) == (0, 1)
+
+
+def test_a_column_goes_with_the_spellings_of_its_values() -> None:
+    """Ages 30 and 30, of which one is written otherwise: alone by their spelling, alike once the column is left out."""
+    table = pl.DataFrame({"age": [30, 30, 41], "town": ["A", "A", "A"]})
+    columns = {name: {"role": "quasi-identifier", "level": "nominal"} for name in table.columns}
+    records = Microdata.finished(table, columns, {"age": np.array([0, 1, 0])}).records
+    assert [(s.name, s.spared, s.alone) for s in standing(records, ["town", "age"]).columns] == [
+        ("age", 3, 3),
+        ("town", 0, 0),
+    ]

@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-import shoal.kernels._native as native
-from shoal.kernels import classes as module
 from shoal.kernels.classes import class_sizes, classes, distinct, first_rows, lone_cells, lone_without, text_codes
 
 
@@ -203,49 +201,47 @@ def test_all_nans_are_one_value():
     assert classes([bits.view(np.float64)], 4)[1].tolist() == [1, 3]
 
 
-@pytest.mark.parametrize("many", [1, 1 << 20])
-@pytest.mark.parametrize("kinds", [("int32", "int8"), ("int64", "uint32", "int16"), ("int64", "float64"), ("uint64",)])
-def test_classes_by_a_sort_are_those_of_the_kernel(kinds, many, monkeypatch):
-    """Also where lowest numbers are far from 0, and where there is no room to put a row's numbers together."""
-    monkeypatch.setattr(module, "MANY", many)
-    rng = np.random.default_rng(len(kinds))
-    for spread, low in ((2, 0), (40, -20), (1 << 15, 0), (1 << 40, 1 << 44)):
-        columns = []
-        for kind in kinds:
-            whole = np.dtype(kind).kind in "iu"
-            span = min(spread, np.iinfo(kind).max // 4) if whole else spread
-            begin = low if kind == "int64" else max(low, -100) if kind.startswith("int") and low < 0 else 0
-            columns.append((rng.integers(0, span, 300) + begin).astype(kind))
-        ids, sizes = classes(columns, 300)
-        expected, counted = native.classes(columns, 300)
-        assert (ids.tolist(), sizes.tolist()) == (expected.tolist(), counted.tolist())
-        assert (ids.dtype, sizes.dtype) == (expected.dtype, counted.dtype)
-        assert class_sizes(columns, 300).tolist() == native.class_sizes(columns, 300).tolist()
-    assert classes([], 5)[0].tolist() == [0] * 5
+@pytest.mark.parametrize("n", [300, 3000])
+@pytest.mark.parametrize(
+    "spreads", [(2, 5), (40, 3000, 7), (1 << 20,) * 2, (1 << 30,) * 2, (1 << 30,) * 3, (1 << 45, 9)]
+)
+@pytest.mark.parametrize("low", [0, -20, 1 << 40])
+def test_classes_are_numbered_as_rows_sort(n, spreads, low):
+    """Keys that are looked up, sorted with their rows in one number or beside them, and of columns that become one."""
+    rng = np.random.default_rng(n)
+    columns = [rng.choice(rng.integers(0, spread, n // 2), n) + low for spread in spreads]
+    ids, sizes = classes(columns, n)
+    _, expected, counted = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True, return_counts=True)
+    assert ids.tolist() == expected.ravel().tolist()
+    assert sizes.tolist() == class_sizes(columns, n).tolist() == counted.tolist()
+    narrow = [column.astype(np.int32) for column in columns if abs(column).max() < 1 << 31]
+    assert classes(narrow, n)[0].tolist() == classes([column.astype(float) for column in narrow], n)[0].tolist()
 
 
-@pytest.mark.parametrize("many", [1, 1 << 20])
+def alone_by_hand(columns):
+    rest = ([other for k, other in enumerate(columns) if k != j] for j in range(len(columns)))
+    return [sum(times == 1 for times in Counter(zip(*(c.tolist() for c in others))).values()) for others in rest]
+
+
+@pytest.mark.parametrize("n", [200, 2000])
 @pytest.mark.parametrize("low", [0, -7, 1 << 40])
-def test_rows_alone_without_a_column_are_those_of_the_others(many, low, monkeypatch):
-    """Counted one by one, where rows are numbered and where they are not."""
-    monkeypatch.setattr(module, "MANY", many)
+def test_rows_alone_without_a_column_are_those_of_the_others(n, low):
+    """Counted by hand, also where there is no room for the digits of half of the columns."""
     rng = np.random.default_rng(3)
-    columns = [(rng.integers(0, span, 200) + place) for span, place in ((2, 0), (90, low), (60, 5), (3, low), (4, 0))]
-    for chosen in (columns, columns[1:3], columns[:2]):
-        others = [[c for c in chosen if c is not column] for column in chosen]
-        rows = [Counter(zip(*(c.tolist() for c in rest))) for rest in others]
-        assert lone_without(chosen, 200) == [sum(times == 1 for times in counted.values()) for counted in rows]
+    spans = ((2, 0), (90, low), (60, 5), (3, low), (4, 0))
+    columns = [rng.integers(0, span, n) + place for span, place in spans]
+    wide = [rng.choice(rng.integers(0, 1 << 30, 4), n) for _ in range(7)]
+    for chosen in (columns, columns[1:3], columns[:2], wide, [column * 0.5 for column in wide]):
+        sizes, alone = lone_without(chosen, n)
+        assert alone == alone_by_hand(chosen)
+        assert sorted(sizes.tolist()) == sorted(class_sizes(chosen, n).tolist())
 
 
-def test_rows_alone_without_a_column_among_many_that_are_alike(monkeypatch):
+def test_rows_alone_without_a_column_among_many_that_are_alike():
     """With classes of several rows, and few or many rows that agree on all columns before the one left out."""
-    monkeypatch.setattr(module, "MANY", 1)
-    monkeypatch.setattr(module, "SPARSE", 0)
     rng = np.random.default_rng(8)
     for _ in range(200):
         n, columns = int(rng.integers(1, 60)), []
         for _ in range(rng.integers(2, 6)):
             columns.append(rng.integers(-3, rng.choice([-2, 0, 3, 40]), n).astype(rng.choice(["int8", "int64"])))
-        for j, alone in enumerate(lone_without(columns, n)):
-            rest = zip(*(column.tolist() for k, column in enumerate(columns) if k != j))
-            assert alone == sum(times == 1 for times in Counter(rest).values())
+        assert lone_without(columns, n)[1] == alone_by_hand(columns)

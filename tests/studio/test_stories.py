@@ -475,7 +475,7 @@ def test_cells_of_a_hierarchy_are_edited(browser: Any, fresh: Running, tmp_path:
         go(page, "Hierarchies")
         page.select_option("text=Column >> xpath=..//select", "town")
         page.select_option("text=from >> xpath=..//select", "prefix")
-        page.fill("text=how many signs are kept >> xpath=..//input", "1")
+        page.fill("text=how many characters are kept >> xpath=..//input", "1")
         page.click("button:text-is('Build')")
         page.wait_for_selector("h2:text-is('Level 1')")
         page.click("text=Edit its labels")

@@ -116,6 +116,8 @@ def test_a_figure_has_the_digits_that_its_interval_leaves_certain_and_one_more()
     point, endless = Interval(low=0.45, high=0.45), Interval(low=0.0, high=float("inf"))
     assert point.decimals is None and endless.decimals is None
     assert as_known(0.123456, point) == as_known(0.123456) == "0.1235"
+    rounded = Interval(low=0.95 - 2e-16, high=0.95 + 1e-16)
+    assert as_known(0.95, rounded) + str(rounded) == "0.95 [0.95, 0.95]"
 
 
 def test_bands_in_words() -> None:

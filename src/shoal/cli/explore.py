@@ -47,8 +47,8 @@ def explore(
 ) -> None:
     """Try many methods and parameters on DATA and draw the frontier of risk and utility.
 
-    Figures are kept in OUT: an exploration that was interrupted goes on where it stopped. For a plan with tables DATA
-    is the folder that their files are in, or these files.
+    Figures are kept in OUT: interrupted, it shows the best so far, and the same command goes on from there. For a plan
+    with tables DATA is the folder that their files are in, or these files.
 
     \b
     Examples:
@@ -57,6 +57,7 @@ def explore(
       shoal explore hospital/ --plan tables.yaml --out exploration
     """
     from shoal.desk.frontier import explore as run
+    from shoal.desk.frontier import explored_so_far
     from shoal.plan.any_plan import any_plan
     from shoal.release.directory import check_writable, is_release
     from shoal.release.publish import publish_frontier
@@ -74,12 +75,16 @@ def explore(
         def progress(done: int, total: int, name: str) -> None:
             stage(f"{done} of {total} {name}", done / max(total, 1))
 
+        interrupted = False
         try:
-            frontier = run(table, plan, out, seed=seed, workers=workers, progress=progress)
+            frontier: Frontier | None = run(table, plan, out, seed=seed, workers=workers, progress=progress)
         except KeyboardInterrupt:
-            raise Interrupted(KEPT) from None
-    publish_frontier(frontier, out)
-    _show(terminal, frontier, out)
+            interrupted, frontier = True, explored_so_far(table, plan, out, seed=seed)
+    if frontier is not None:
+        publish_frontier(frontier, out)
+        _show(terminal, frontier, out)
+    if interrupted:
+        raise Interrupted(KEPT)
 
 
 def _read(terminal: Terminal, data: Any, reading: Options, plan: Any) -> Any:

@@ -31,10 +31,11 @@ class Standing:
 
 def standing(records: Records, columns: Sequence[str]) -> Standing:
     """The figures for one column or more."""
-    sizes = records.class_sizes(columns)
+    sizes, without = records.class_sizes(columns), [int(len(records) == 1)]
+    if len(columns) > 1:
+        sizes, without = records.alone_without(columns)
     unique = int((sizes == 1).sum())
     alone = [int((records.class_sizes([name]) == 1).sum()) for name in columns]
-    without = records.alone_without(columns) if len(columns) > 1 else [int(len(records) == 1)]
     shares = (
         ColumnShare(name=name, spared=unique - others, alone=own) for name, others, own in zip(columns, without, alone)
     )

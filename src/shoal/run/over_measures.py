@@ -118,7 +118,8 @@ def _of_columns(measure: Measure, pairs: Pairs, rng: np.random.Generator) -> Fin
     columns = sum(sizes[name] for name in figures)
     mean = sum(value * sizes[name] for name, value in figures.items()) / columns
     by_table = ", ".join(f"{in_digits(100 * value, 3)} % in '{name}'" for name, value in figures.items())
-    sentence = f"Over {plural(columns, 'column')} of all tables it is {in_digits(100 * mean, 3)} %: {by_table}."
+    over = plural(columns, "column")
+    sentence = f"{measure.title}, over {over} of all tables: {in_digits(100 * mean, 3)} %; {by_table}."
     return replace(findings[next(iter(figures))], value=mean, sentence=sentence, by_column=None, facts={})
 
 

@@ -24,6 +24,7 @@ from shoal.report.page import page
 from shoal.studio import linked, profile
 from shoal.studio.arguments import Answer
 from shoal.studio.databases import database_of, named
+from shoal.studio.kept import Kept
 from shoal.studio.plans import reading
 from shoal.studio.showing import Showing
 from shoal.studio.sides import Sides
@@ -177,7 +178,7 @@ class Keeper(Showing):
     def close(self) -> None:
         """Forget the table and the releases."""
         self._tables, self._exposure, self._releases, self._counting, self._aside = {}, None, {}, {}, {}
-        self._order, self._as_read, self._files, self._looked = profile.Order(), {}, {}, None
+        self._order, self._as_read, self._files, self._looked = Kept(), {}, {}, None
         self._risk_sides = Sides()
         self._identifiers, self._linked = {}, linked.LinkedTables({})
 
@@ -196,7 +197,7 @@ class Keeper(Showing):
         """See `profile.KeyExposure.of`; None while it is still being counted."""
         if (exposure := self._exposure) is None:
             raise InputError("No table is open. Open one first.")
-        answer: Answer | None = self._later(f"{id(exposure)} {levels}", lambda: exposure.of(levels))
+        answer: Answer | None = self._later((exposure, *levels.items()), lambda: exposure.of(levels))
         return answer
 
     def keep(self, parcel: int, number: int, also: list[int]) -> None:

@@ -26,10 +26,11 @@ from shoal.run.linked import links_of, with_persons
 from shoal.studio import profile
 from shoal.studio.arguments import Answer
 from shoal.studio.beginnings import SEED
+from shoal.studio.kept import Kept
 from shoal.studio.plans import Place, Problem, ReadPlan
 from shoal.studio.worker import Report
 from shoal.table.files.table import Table
-from shoal.table.links import Keys, Links
+from shoal.table.links import Links
 from shoal.vocabulary.errors import DataError, InputError, printable, quoted
 
 Tables = Mapping[str, Table]
@@ -126,17 +127,15 @@ MOST_PERSONS = 150
 
 
 class LinkedTables:
-    """Several tables whose rows hang together as a plan says; that is found once for the same keys."""
+    """Several tables whose rows hang together as a plan says; what links them is kept."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
-        self._last: tuple[Keys, Links] | None = None
+        self._links: Kept[Links] = Kept()
 
     def links(self, plan: LinkedPlan) -> Links:
         """The links between the tables of a plan. Raises DataError if they do not hang together."""
-        if self._last is None or self._last[0] != plan.keys:
-            self._last = plan.keys, links_of({name: self.tables[name] for name in plan.keys}, plan)
-        return self._last[1]
+        return self._links.of((), plan.keys, lambda: links_of({name: self.tables[name] for name in plan.keys}, plan))
 
     def counted(self, plan: LinkedPlan) -> Answer:
         """By table of a plan its rows, and the persons whom they are of; or why the tables do not hang together."""

@@ -23,7 +23,7 @@ from shoal.vocabulary.errors import InputError
 MOST_RECORDS = 20_000
 """A sample of so many records is drawn from a larger table, so that the answer comes at once."""
 
-IN_MEMORY, SEARCHED = 5_000, 500
+IN_MEMORY, SEARCHED = 3_000, 500
 """As many for a step that weighs all records, or their combinations, at once; and for one that searches for long."""
 
 SHORT: Mapping[str, object] = {"moves": MOVES * SEARCHED, "starts": 1, "effort": 0.1}

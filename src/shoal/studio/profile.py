@@ -1,7 +1,7 @@
 """Views of a table before anything is done to it: its columns, its rows, and its exposure."""
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -140,29 +140,7 @@ class KeyExposure:
         return self._variables[name, level]
 
 
-class Order:
-    """The order of rows by a column, kept from one page to the next."""
-
-    def __init__(self) -> None:
-        self._last: tuple[Any, np.ndarray] | None = None
-
-    def of(self, table: Hashable, frame: pl.DataFrame, by: str | None, *, descending: bool) -> np.ndarray | None:
-        """Row numbers in the order of a column; None for the table's own order.
-
-        Parameters
-        ----------
-        table
-            What stands for the table in `frame`, another one for each.
-        """
-        if by is None or by not in frame.columns:
-            return None
-        key = (table, by, descending)
-        if self._last is None or self._last[0] != key:
-            self._last = (key, _sorted(frame[by], descending=descending))
-        return self._last[1]
-
-
-def _sorted(cells: pl.Series, *, descending: bool) -> np.ndarray:
+def order_by(cells: pl.Series, *, descending: bool) -> np.ndarray:
     """Row numbers in the order of a column, missing cells last."""
     if cells.dtype != pl.String:
         return cells.arg_sort(descending=descending, nulls_last=True).to_numpy()
@@ -171,7 +149,7 @@ def _sorted(cells: pl.Series, *, descending: bool) -> np.ndarray:
 
 
 def rows(frame: pl.DataFrame, order: np.ndarray | None, offset: int) -> Answer:
-    """A page of rows as texts, in an order from `Order`."""
+    """A page of rows as texts, in an order from `order_by`, or None for their own."""
     begin = max(0, offset)
     part = np.arange(begin, min(begin + PAGE, len(frame))) if order is None else order[begin : begin + PAGE]
     cells = frame[part.tolist()]

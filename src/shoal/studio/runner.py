@@ -26,6 +26,7 @@ from shoal.report.headlines import main_measure
 from shoal.studio import linked, variables
 from shoal.studio.arguments import Answer
 from shoal.studio.beginnings import Trial, forecast, only
+from shoal.studio.kept import Kept
 from shoal.studio.lattices import lattice_of
 from shoal.studio.parcels import ParcelHolder
 from shoal.studio.preview import preview
@@ -45,17 +46,17 @@ class Runner(ParcelHolder):
     def __init__(self) -> None:
         super().__init__()
         self._tables: Future[dict[str, Table]] | None = None
-        self._trial: tuple[str, Trial] | None = None
+        self._trial: Kept[Trial] = Kept()
         self._linked: linked.LinkedTables | None = None
 
     def take(self, parcel: int) -> None:
         """Take the tables to work on, which came in pieces."""
-        self._tables, self._trial, self._linked = self._unpack(parcel), None, None
+        self._tables, self._trial, self._linked = self._unpack(parcel), Kept(), None
         self._hands.submit(import_module, "scipy.optimize")  # which takes long, and the first trial or run needs
 
     def close(self) -> None:
         """Forget the tables."""
-        self._tables = self._trial = self._linked = None
+        self._tables, self._trial, self._linked = None, Kept(), None
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -146,10 +147,8 @@ class Runner(ParcelHolder):
     def beginnings(self, text: str, folder: str, methods: list[str] | None) -> Answer:
         """See `beginnings.Trial`; what steps there are already does not matter."""
         plan = only(plan_of(text, folder), [], keeps_requirements=True)
-        key = str(plan.as_mapping())
-        if self._trial is None or self._trial[0] != key:
-            self._trial = (key, Trial.of(self.table, plan))
-        return self._trial[1].beginnings(methods)
+        trial = self._trial.of((self.table,), str(plan.as_mapping()), lambda: Trial.of(self.table, plan))
+        return trial.beginnings(methods)
 
     def variants(self, text: str, folder: str) -> Answer:
         """See `standing.variants_tried`; the steps as a person would write them."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 import polars as pl
 
 from shoal.plan import Plan
@@ -19,6 +20,7 @@ from shoal.release.linked import LinkedRelease
 from shoal.studio import profile, trees, variables
 from shoal.studio.analyses import Analysis, followed, side_by_side
 from shoal.studio.arguments import Answer
+from shoal.studio.kept import Kept
 from shoal.studio.linked import LinkedTables
 from shoal.studio.parcels import ParcelHolder
 from shoal.studio.plans import reading
@@ -55,7 +57,7 @@ class Showing(ParcelHolder):
         super().__init__()
         self._tables: dict[str, Table] = {}
         self._releases: dict[int, Future[WholeRelease | LinkedRelease]] = {}
-        self._order = profile.Order()
+        self._order: Kept[np.ndarray] = Kept()
         self._identifiers: dict[str, Answer] = {}
         self._linked = LinkedTables({})
         self._risk_sides = Sides()
@@ -94,7 +96,10 @@ class Showing(ParcelHolder):
         """Rows of a table, or of what a run made of it."""
         table = self.table(of)
         frame = table.frame if run is None else self.released(run, of).to_frame()
-        order = self._order.of((run, of), frame, by, descending=descending)
+        order = None
+        if by in frame.columns:
+            things = (table, None if run is None else self.release(run))
+            order = self._order.of(things, (by, descending), lambda: profile.order_by(frame[by], descending=descending))
         labels = {name: variables.code_labels(table, name) for name in frame.columns}
         return {**profile.rows(frame, order, offset), "labels": {name: of for name, of in labels.items() if of}}
 

@@ -8,6 +8,7 @@ from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.release import WholeRelease
 from shoal.studio.arguments import Answer
+from shoal.studio.kept import Kept
 from shoal.studio.profile import PAGE
 from shoal.studio.risks import TableSide
 from shoal.studio.variables import encoded
@@ -52,20 +53,15 @@ class Sides:
     """A table and a release that are looked at, kept with what was counted of them from one question to the next."""
 
     def __init__(self) -> None:
-        self._before: tuple[Table, Schema, Path, TableSide] | None = None
-        self._after: tuple[WholeRelease, TableSide, TableSide] | None = None
+        self._before: Kept[TableSide] = Kept()
+        self._after: Kept[TableSide] = Kept()
 
     def of(self, table: Table, plan: Plan, folder: Path, release: WholeRelease | None) -> list[TableSide]:
         """The table, and what a run released of it if it did; see `released_side`."""
-        last = self._before
-        if last is None or last[0] is not table or last[1:3] != (plan.schema, folder):
-            self._before = last = (table, plan.schema, folder, original_side(table, plan.schema, folder))
-        before = last[3]
+        before = self._before.of((table,), (plan.schema, folder), lambda: original_side(table, plan.schema, folder))
         if release is None:
             return [before]
-        if self._after is None or self._after[0] is not release or self._after[1] is not before:
-            self._after = (release, before, released_side(release, before))
-        return [before, self._after[2]]
+        return [before, self._after.of((release, before), None, lambda: released_side(release, before))]
 
 
 def paired(table: Table, release: WholeRelease, offset: int) -> Answer:

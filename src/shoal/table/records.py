@@ -253,9 +253,11 @@ class Records:
             self._uniques[chosen] = int((sizes == 1).sum()), len(sizes)
         return self._uniques[chosen]
 
-    def alone_without(self, names: Sequence[str]) -> list[int]:
-        """For each of several columns, the number of records that are unique on all others."""
-        return lone_without(self._as_written(tuple(names)), len(self))
+    def alone_without(self, names: Sequence[str]) -> tuple[Longs, list[int]]:
+        """Class sizes, and for each of several columns the number of records that are unique on all others."""
+        written = [self._as_written([name]) for name in names]
+        columns = [arrays[0] if len(arrays) == 1 else self.classes([name]).ids for name, arrays in zip(names, written)]
+        return lone_without(columns, len(self))
 
     def alone(self, names: Iterable[str], within: Iterable[str]) -> int:
         """Number of records that are unique on some columns together with some further ones, `within`.

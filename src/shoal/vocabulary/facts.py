@@ -46,6 +46,10 @@ A table then seldom lies at the edge of a band, where a neighbouring table would
 """
 
 
+ROUNDING = 1e-12
+"""Share of a figure that is rounding, not knowledge."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
     """A confidence interval, `low <= high`, at a confidence in (0, 1)."""
@@ -56,9 +60,13 @@ class Interval:
 
     @property
     def decimals(self) -> int | None:
-        """Decimal places to which a figure with this interval is known: one more than those of half its width."""
+        """Decimal places to which a figure with this interval is known: one more than those of half its width.
+
+        None where the ends are equal but for rounding.
+        """
         half = (self.high - self.low) / 2
-        return max(1 - Decimal(half).adjusted(), 0) if half > 0 and math.isfinite(half) else None
+        certain = half <= ROUNDING * max(abs(self.low), abs(self.high)) or not math.isfinite(half)
+        return None if certain else max(1 - Decimal(half).adjusted(), 0)
 
     def __str__(self) -> str:
         return f" [{as_known(self.low, self)}, {as_known(self.high, self)}]"

@@ -15,7 +15,7 @@ import pytest
 
 import shoal
 from by_night import only_by_night
-from shoal.desk.frontier import CandidateOutcome, candidates, explore, workers
+from shoal.desk.frontier import CandidateOutcome, candidates, explore, explored_so_far, workers
 from shoal.desk.frontier.choice import pareto_of, recommend
 from shoal.plan import Plan
 from shoal.release.publish import publish_frontier
@@ -312,7 +312,26 @@ def test_no_worker_outlives_an_exploration_that_was_stopped(tmp_path: Path, sent
         assert written.decode() == (
             "Interrupted; finished candidates are kept, and the same command goes on from there.\n"
         )
+        assert "1 of 4 candidates was tried so far" in json.loads((out / "frontier.json").read_text())["because"]
     assert len(list(out.glob("points/*.json"))) == 2
+
+
+def test_an_exploration_that_was_stopped_gives_the_best_so_far(tmp_path: Path) -> None:
+    """The frontier of those that were tried, which a whole one replaces; nothing without any of them."""
+    assert explored_so_far(table(), Plan.of(plan()), tmp_path, seed=1) is None
+
+    def stop(done: int, total: int, name: str) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        explore(table(), plan(), tmp_path, seed=1, progress=stop)
+    some = explored_so_far(table(), Plan.of(plan()), tmp_path, seed=1)
+    every = explore(table(), plan(), tmp_path, seed=1)
+    assert some is not None and some.because.startswith(f"2 of {len(every.points)} candidates were tried so far.")
+    assert some.points == every.points[:2] and some.unprotected == every.unprotected
+    assert set(some.plans) == {point.name for point in some.points}
+    assert some.recommended in {*some.pareto, None}
 
 
 def test_the_methods_of_the_documentation_stand_for_whole_plans() -> None:

@@ -18,6 +18,6 @@ an exploration that was interrupted goes on where it stopped.
 
 from shoal.desk.frontier.candidates import Candidate, candidates
 from shoal.desk.frontier.choice import CandidateOutcome
-from shoal.desk.frontier.exploration import Frontier, explore, listed
+from shoal.desk.frontier.exploration import Frontier, explore, explored_so_far, listed
 
-__all__ = ["Candidate", "Frontier", "CandidateOutcome", "candidates", "explore", "listed"]
+__all__ = ["Candidate", "Frontier", "CandidateOutcome", "candidates", "explore", "explored_so_far", "listed"]

@@ -31,7 +31,7 @@ from shoal.run.linked import links_of, with_persons
 from shoal.table.files.checksums import sha256_of
 from shoal.table.files.kept_results import KeptResults
 from shoal.table.microdata import Microdata
-from shoal.vocabulary.errors import DataError
+from shoal.vocabulary.errors import DataError, plural
 from shoal.vocabulary.facts import Better
 from shoal.vocabulary.parameters import TablePath, holds
 from shoal.vocabulary.progress import shown
@@ -159,6 +159,33 @@ def explore(
         for name, result in carried_out(todo, table, seed, workers):
             kept[keys[name]] = results[name] = result
             tell(len(results), len(keys), name)
+    return _frontier(asked, tries, bare, axes, results)
+
+
+def explored_so_far(table: Any, plan: Plan | LinkedPlan, directory: str | Path, *, seed: int = 0) -> Frontier | None:
+    """The frontier of the candidates whose figures are in the directory; None without one, or the table's own figures.
+
+    Parameters are those of `explore`, which was interrupted.
+    """
+    tries, bare, axes, table = _asked(plan, table)
+    kept = KeptResults(Path(directory) / POINTS)
+    keys = _keys((bare, *tries), table, axes, seed)
+    results: dict[str, CandidateResult] = {name: kept[key] for name, key in keys.items() if key in kept}
+    tried = [candidate for candidate in tries if candidate.name in results]
+    if not tried or bare.name not in results:
+        return None
+    frontier = _frontier(plan, tried, bare, axes, results)
+    so_far = f"{len(tried)} of {plural(len(tries), 'candidate')} {'was' if len(tried) == 1 else 'were'} tried so far."
+    return replace(frontier, because=f"{so_far} {frontier.because}")
+
+
+def _frontier(
+    asked: Plan | LinkedPlan,
+    tries: Sequence[Candidate],
+    bare: Candidate,
+    axes: Axes,
+    results: Mapping[str, CandidateResult],
+) -> Frontier:
     tried = [(candidate, results[candidate.name]) for candidate in (bare, *tries)]
     better = _direction(tried, axes.risk), _direction(tried, axes.utility)
     points = tuple(point_of(c, results[c.name], axes) for c in tries)

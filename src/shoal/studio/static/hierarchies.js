@@ -5,7 +5,7 @@ import { act, ask, inTable, putAll, say, store, useTable } from './state.js';
 
 const WAYS = [
   ['intervals', 'numbers in intervals', 'widths, each a multiple of the last', '5, 10, 50'],
-  ['prefix', 'codes by their first signs', 'how many signs are kept', '3, 2, 1'],
+  ['prefix', 'codes by their first characters', 'how many characters are kept', '3, 2, 1'],
   ['order', 'values in their order, some together', 'how many together', '3, 9'],
   ['dates', 'days in months, quarters and years', '', ''],
   ['file', 'a file of mine (CSV, as ARX writes it)', 'its path, from the table’s folder', ''],
