@@ -2,7 +2,6 @@
 
 import json
 import re
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.cli import cli
 from shoal.release.evidence_file import left_as_they_came
-from shoal.release.singled_out import singling_out, uniques
+from shoal.release.singled_out import singling_out
 from shoal.report.unchanged import most_singled_out, unchanged_sentence
 
 FRAME = pl.DataFrame(
@@ -249,7 +248,7 @@ def test_the_sets_are_those_of_brute_force(seed: int, values: int, accepted: set
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame({name: rng.integers(0, values * (j + 1), 120) for j, name in enumerate("abcde")})
     records = shoal.Microdata.of(frame, shoal.Schema(dict.fromkeys(frame.columns, "other"))).records
-    sets = singling_out(frame.columns, accepted, len(frame), partial(uniques, records))
+    sets = singling_out(frame.columns, accepted, len(frame), records.uniques)
     assert sets == brute_force(frame, accepted)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from shoal.report.charts import drawn
 from shoal.report.evidence import Distribution
-from shoal.table.bins import distribution
+from shoal.table.bins import distribution, in_both
 from shoal.table.variable import Variable
 
 
@@ -101,3 +101,11 @@ def test_a_column_without_any_cell_has_no_picture() -> None:
 )
 def test_ranges_of_numbers_stand_in_their_order(cells: list[str], order: list[str]) -> None:
     assert list(shares(distribution({"released": nominal(cells)}), "released")) == order
+
+
+@pytest.mark.parametrize("cells", [[], [np.nan], [1.0, 2.0, 2.0, np.nan, 30.5], [4.0] * 5])
+@pytest.mark.parametrize("level", ["continuous", "nominal"])
+def test_a_column_that_is_the_same_in_both_tables_is_drawn_as_two_are(cells: list[float], level: Any) -> None:
+    values = np.array(cells) if level == "continuous" else np.arange(len(cells), dtype=np.int32) % 3 - 1
+    column = Variable(name="x", role="other", level=level, values=values, categories=("a", "b"))
+    assert in_both(distribution({"released": column})) == distribution({"original": column, "released": column})

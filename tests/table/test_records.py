@@ -1,5 +1,7 @@
 """Records: one place for distances, and equivalence classes as written."""
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -149,3 +151,35 @@ def test_an_array_of_python_numbers_is_taken():
 def test_labels_that_would_join_another_group_are_refused(labels):
     with pytest.raises(DataError, match="labels must"), np.errstate(invalid="ignore"):
         Partition(labels=np.array(labels))
+
+
+@given(st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5, np.nan]), min_size=1, max_size=12), st.randoms())
+def test_cells_are_the_same_where_each_is_equal_or_missing(cells: list[float], random: Random) -> None:
+    shuffled = random.sample(cells, len(cells))
+    one_by_one = all(a == b or (np.isnan(a) and np.isnan(b)) for a, b in zip(cells, shuffled))
+    assert variable("x", cells).same_cells(variable("x", shuffled)) == one_by_one
+    assert not variable("x", cells).same_cells(variable("x", cells[:-1]))
+
+
+def test_codes_are_the_same_only_beside_the_same_categories() -> None:
+    column = variable("x", [0, 1, -1], level="nominal", categories=("a", "b"))
+    assert column.same_cells(variable("x", [0, 1, -1], level="nominal", categories=("a", "b")))
+    assert not column.same_cells(variable("x", [0, 1, -1], level="nominal", categories=("b", "a")))
+    assert not column.same_cells(variable("x", [0, 1, -1]))
+
+
+@given(st.lists(st.integers(0, 4), max_size=5))
+def test_all_cells_in_their_order_are_the_column_itself(rows: list[int]) -> None:
+    column = variable("x", [3, 1, 4, 1, 5])
+    taken = column.take(np.array(rows, dtype=np.int64))
+    assert (taken is column) == (rows == [0, 1, 2, 3, 4])
+    assert taken.values.tolist() == [column.values[row] for row in rows]
+    assert column.take(np.ones(5, dtype=bool)) is column
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, -0.0, 2.5, np.nan])), min_size=1, max_size=25))
+def test_unique_records_are_counted_like_one_by_one(rows: list[tuple[int, float]]) -> None:
+    records = Records.of([variable("a", [a for a, _ in rows]), variable("b", [b for _, b in rows])])
+    written = [(a, repr(b)) for a, b in rows]
+    assert records.uniques(["a", "b"]) == (sum(written.count(row) == 1 for row in written), len(set(written)))
+    assert records.uniques(["b", "a"]) == records.uniques(["a", "b"])

@@ -18,7 +18,7 @@ from shoal.release.advice import advice_on
 from shoal.release.evidence_file import private_evidence
 from shoal.release.given_back import refuse_given_back
 from shoal.release.publish import publish
-from shoal.release.singled_out import refuse_singled_out, uniques
+from shoal.release.singled_out import refuse_singled_out
 from shoal.release.unchanged import nearly_unchanged, unchanged
 from shoal.run.carry_out import Outcome, carry_out
 from shoal.run.judging import taken_by
@@ -135,10 +135,10 @@ def refuse_unanswered(done: Outcome, table: Any, further: tuple[PrivacyModel, ..
     tables = original, done.released, done.pair.place
     frame = done.original.frame.to_polars()
     given = replace(table, frame=frame) if isinstance(table, Table) else Table(frame=frame)
-    same = (*left_alone(done.plan, done.accounts, done.released), *unchanged(*tables))
-    nearly = nearly_unchanged(*tables, done.plan.made_anew)
+    same = (*left_alone(done.plan, done.accounts, done.released), *filter(original.__contains__, unchanged(done.pair)))
+    nearly = tuple(filter(original.__contains__, nearly_unchanged(done.pair, done.plan.made_anew)))
     refuse_singled_out(
-        done.plan, same, nearly, partial(known_by, given), len(done.released), partial(uniques, done.released), further
+        done.plan, same, nearly, partial(known_by, given), len(done.released), done.released.uniques, further
     )
     refuse_given_back(done.plan, same, nearly, tables, further)
 

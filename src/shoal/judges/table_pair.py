@@ -148,6 +148,14 @@ class TablePair:
         return self.place
 
     @property
+    def one_to_one(self) -> bool:
+        """True if every original record is known to be a released one, once."""
+        place, original = self.place, self.original
+        if place is None or original is None or len(place) != len(original):
+            return False
+        return self.once("one to one", lambda: bool((np.bincount(place) == 1).all()))
+
+    @property
     def released_labels(self) -> Longs | None:
         """Shape (n',); the group of each released record, whether records were grouped before or after some left."""
         if self.groups is None:

@@ -25,9 +25,10 @@ def refuse_bounded(stage: Stage, schema: Schema, original: Stage) -> None:
     """
     came = original.schema
     names = [name for name in stage.schema if name not in OWN and name in came]
-    released = records_seen(stage, schema, names)
-    if not any(has_ranges(variable) for variable in released.variables):
+    labels = [name for name in names if not stage.schema[name].is_numeric()]
+    if not labels or not any(map(has_ranges, records_seen(stage, schema, labels).variables)):
         return
+    released = records_seen(stage, schema, names)
     before = records_seen(original, schema, names)
     arithmetic = Arithmetic(before, generalised(released, before))
     for law, name, _ in narrowed(released, [with_steps(law, arithmetic) for law in arithmetic.laws])[1]:

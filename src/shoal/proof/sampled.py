@@ -8,7 +8,7 @@ groups; Wolter 2007, chapter 2).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +68,7 @@ class SampleOfClasses:
         """True if the sample is the whole release."""
         return len(self.released) == self.of
 
-    @property
+    @cached_property
     def tables(self) -> TablePair:
         """Both tables of the sample."""
         return self.pair(self.released, self.original)

@@ -3,11 +3,9 @@
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
-
-import numpy as np
 
 import shoal
 from shoal.judges.class_figures import MEANING
@@ -27,7 +25,7 @@ from shoal.release.unchanged import differing, sets_unchanged, unchanged
 from shoal.report.evidence import ColumnBefore, Reached
 from shoal.run.carry_out import Outcome
 from shoal.run.privacy_spent import private_steps
-from shoal.table.bins import distribution
+from shoal.table.bins import distribution, in_both
 from shoal.table.files.json_text import Record
 from shoal.table.records import MissingCells, Records
 from shoal.table.schema import UNITS
@@ -53,16 +51,14 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
     account = shared_account(
         plan,
         done.accounts,
-        (done.before, released, done.pair.place),
+        done.pair,
         evidence,
         withheld,
         exact,
         missing=done.original.missing_facts,
         seed=done.entropy,
-        column_of=lambda name: counted_column(
-            plan, done.before, released[name], withheld, done.pair.place, done.pair.place
-        ),
-        alone_by=lambda names, beside: alone(released, names, beside),
+        column_of=lambda name: counted_column(plan, done.pair, name, withheld, done.pair.place),
+        alone_by=partial(alone, released),
     )
     return replace(
         account,
@@ -79,7 +75,7 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
 def shared_account(
     plan: Plan,
     steps: tuple[StepAccount, ...],
-    tables: tuple[Records, Records, Longs | None],
+    pair: TablePair,
     evidence: Evidence,
     withheld: set[str],
     exact: tuple[str, ...],
@@ -94,9 +90,8 @@ def shared_account(
 
     Parameters
     ----------
-    tables
-        The original and the released records, or a sample of both, and the original record of each released one; None
-        where all are made up.
+    pair
+        The original and the released records, or a sample of both.
     withheld
         Texts and numbers of the plan to withhold from the public (`shoal.plan.publication.hidden_cells`).
     exact
@@ -106,10 +101,8 @@ def shared_account(
     packages
         Packages whose versions matter in addition to `PACKAGES`.
     """
-    original, released, place = tables
-    keys = released.quasi_identifiers
+    released, keys, same = pair.released, pair.released.quasi_identifiers, unchanged(pair)
     untouched = left_alone(plan, steps, released)
-    same = () if place is None else tuple(unchanged(original, released, place))
     accepted = tuple(name for name in plan.accept if name in released)
     moving_gaps = [a for a in steps if a.place is None or not plan.steps[a.place].leaves_gaps]
     return Account(
@@ -193,6 +186,7 @@ def record_of(
 def _odd_values(done: Outcome) -> dict[str, dict[str, int]]:
     averaged = done.course.averaged
     pairs = {v.name: (done.before[v.name], v) for v in done.released.variables if v.name in done.before}
+    pairs = {name: both for name, both in pairs.items() if name not in unchanged(done.pair)}
     odd = {name: odd_values(before, after, averages=name in averaged) for name, (before, after) in pairs.items()}
     return {name: counts for name, counts in odd.items() if counts}
 
@@ -212,8 +206,8 @@ def _version(package: str) -> str:
 def alone(released: Records, names: Sequence[str], beside: Sequence[str] = ()) -> int:
     """Number of records that are unique on some columns together with some further ones."""
     every = tuple(dict.fromkeys((*beside, *names)))
-    if any(released[name].inexact for name in every):
-        return int((np.bincount(released.alike(every)) == 1).sum())
+    if not beside or any(released[name].inexact for name in every):
+        return released.uniques(every)[0]
     return released.alone([name for name in every if name not in beside], beside)
 
 
@@ -229,39 +223,30 @@ def _bought_everywhere(done: Outcome) -> bool:
 
 
 def counted_column(
-    plan: Plan,
-    original: Records,
-    released: Variable,
-    withheld: set[str],
-    pairing: Longs | None,
-    place: Longs | None = None,
+    plan: Plan, pair: TablePair, name: str, withheld: set[str], place: Longs | None = None
 ) -> ColumnAccount:
-    """A column with counts of its cells, and what they were in the original.
-
-    Parameters
-    ----------
-    pairing
-        Shape (n',); the original record of each released one; None where all are made up.
-    place
-        As for `before_and_after`.
-    """
-    before = None if pairing is None or released.name not in original else original[released.name].take(pairing)
+    """A column with counts of its cells, and what they were in the original; parameters as for `column_account`."""
+    released = pair.released[name]
     return replace(
-        column_account(plan, original, released, withheld, place),
+        column_account(plan, pair, name, withheld, place),
         missing=int(released.missing.sum()),
         distinct=(distinct := _distinct(released)),
-        before=None if before is None else _compared(before, released, distinct),
+        before=_before(pair, released, distinct),
     )
 
 
-def _compared(before: Variable, released: Variable, distinct: int) -> ColumnBefore:
+def _before(pair: TablePair, released: Variable, distinct: int) -> ColumnBefore | None:
     """A released column, which has so many values, compared with the original cells of the same records."""
-    changed = differing(before, released)
+    if pair.original is None or pair.place is None or released.name not in pair.original:
+        return None
+    same = released.name in unchanged(pair) and pair.original[released.name].like(released)
+    before = released if same else pair.original[released.name].take(pair.place)
+    changed = 0.0 if same or not len(released) else float(differing(before, released).mean())
     mean, spread = _shift(before, released) if before.continuous and released.continuous else (None, None)
     return {
         "missing": int(before.missing.sum()),
-        "changed": float(changed.mean()) if len(released) else 0.0,
-        "distinct": _distinct(before) if changed.any() else distinct,
+        "changed": changed,
+        "distinct": _distinct(before) if changed else distinct,
         "mean": mean,
         "spread": spread,
     }
@@ -269,20 +254,22 @@ def _compared(before: Variable, released: Variable, distinct: int) -> ColumnBefo
 
 def _shift(before: Variable, released: Variable) -> tuple[float | None, float | None]:
     """Change of the mean, in standard deviations, and of the standard deviation, as a share; None without a scale."""
-    x, y = before.values[~before.missing], released.values[~released.missing]
+    x = before.once() if before.complete else before.once()[~before.missing]
+    y = x if before is released else released.once()[~released.missing]
     own = deviation(x) if len(x) > 1 else 0.0
     if not own or len(y) < 2:
         return None, None
-    return float((y - x.mean()).mean()) / own, deviation(y) / own - 1
+    return float((y - x.mean()).mean()) / own, (own if y is x else deviation(y)) / own - 1
 
 
 def _distinct(variable: Variable) -> int:
-    values = variable.values[~variable.missing] + 0  # -0.0 is 0.0
+    values = variable.given if variable.complete else variable.given[~variable.missing]
+    values = values + 0 if values.dtype.kind == "f" else values  # -0.0 is 0.0
     return len(class_sizes([values], len(values)))
 
 
 def column_account(
-    plan: Plan, original: Records, released: Variable, withheld: set[str], place: Longs | None = None
+    plan: Plan, pair: TablePair, name: str, withheld: set[str], place: Longs | None = None
 ) -> ColumnAccount:
     """Distribution of the records over a released column, and over the original one.
 
@@ -291,14 +278,18 @@ def column_account(
     place
         As for `before_and_after`.
     """
-    name = released.name
+    original, released = pair.original, pair.released[name]
+    shown, both = distribution({"released": released}), None
+    if original is not None and name in original:
+        same = name in unchanged(pair) and original[name].like(released) and pair.one_to_one
+        both = in_both(shown) if same else before_and_after(original[name], released, place)
     return ColumnAccount(
         name=name,
         label=public_rule(plan.schema.columns[name].label or "", withheld),
         role=released.role,
         level=released.level,
-        released=distribution({"released": released}),
-        both=before_and_after(original[name], released, place) if name in original else None,
+        released=shown,
+        both=both,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from shoal.proof.repeated_in_parts import repeated_in_parts
 from shoal.proof.sampled import DROPPED, SampleOfClasses, as_written
 from shoal.release import Account, LargeRelease, require
 from shoal.release.account import (
+    alone,
     column_account,
     counted_column,
     left_alone,
@@ -234,12 +235,16 @@ def _refuse_singled_out(done: LargeOutcome, sample: SampleOfClasses, judged: Jud
     """
     plan = done.plan
     tables = sample.original, sample.released, sample.tables.pairing
-    given = Table(
-        frame=frame_of(done.before.parts[:1]), labels={n: c.label for n, c in plan.schema.columns.items() if c.label}
-    )
-    same = (*left_alone(plan, done.accounts, sample.released), *unchanged(*tables))
-    nearly = nearly_unchanged(*tables, plan.made_anew)
-    refuse_singled_out(plan, same, nearly, partial(known_by, given), written.records, judged.table.uniques)
+
+    @cache
+    def given() -> Table:
+        labels = {n: c.label for n, c in plan.schema.columns.items() if c.label}
+        return Table(frame=frame_of(done.before.parts[:1]), labels=labels)
+
+    same = (*left_alone(plan, done.accounts, sample.released), *unchanged(sample.tables))
+    nearly = nearly_unchanged(sample.tables, plan.made_anew)
+    counted = sample.released.uniques if sample.complete else judged.table.uniques
+    refuse_singled_out(plan, same, nearly, lambda name: known_by(given(), name), written.records, counted)
     refuse_given_back(plan, same, nearly, tables)
 
 
@@ -286,22 +291,25 @@ def _account(
     judged: Judged,
 ) -> Account:
     """Account of the release; charts, and the columns that are unchanged, are those of the sample."""
-    pairing = sample.tables.pairing
     account = shared_account(
         plan,
         done.accounts,
-        (sample.original, sample.released, pairing),
+        sample.tables,
         evidence,
         withheld,
         exact,
         missing=done.missing,
         seed=done.run.entropy,
         column_of=lambda name: (
-            counted_column(plan, sample.original, sample.released[name], withheld, pairing)
+            counted_column(plan, sample.tables, name, withheld)
             if sample.complete
-            else column_account(plan, sample.original, sample.released[name], withheld)
+            else column_account(plan, sample.tables, name, withheld)
         ),
-        alone_by=lambda names, beside: judged.table.uniques(names, beside)[0],
+        alone_by=(
+            partial(alone, sample.released)
+            if sample.complete
+            else lambda names, beside: judged.table.uniques(names, beside)[0]
+        ),
         packages=("duckdb", "pyarrow"),
     )
     if not judged.whole.schema.names("quasi-identifier"):

@@ -16,15 +16,12 @@ from functools import cache
 from itertools import combinations
 from math import comb, prod
 
-import numpy as np
-
 from shoal.plan import Plan
 from shoal.plan.guess import UNCOVERED
 from shoal.privacy.base import ClassModel, PrivacyModel
 from shoal.privacy.gate import Gate
 from shoal.release.refusal import Unanswered
 from shoal.report.unchanged import TOLERATED
-from shoal.table.records import Records
 from shoal.vocabulary.errors import quoted
 
 LARGEST_SET = 3
@@ -40,15 +37,6 @@ NAMED = 6
 Columns = tuple[str, ...]
 Uniques = Callable[[Columns], tuple[int, int]]
 """Counts the records that are unique on some columns, and their classes."""
-
-
-def uniques(released: Records, names: Sequence[str]) -> tuple[int, int]:
-    """Numbers of records that are unique on some columns, and of their classes."""
-    if any(released[name].inexact for name in names):
-        sizes = np.bincount(released.alike(names))
-    else:
-        sizes = released.class_sizes(names)
-    return int((sizes == 1).sum()), len(sizes)
 
 
 def open_columns(

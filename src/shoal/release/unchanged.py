@@ -1,38 +1,46 @@
 """Columns of a release whose cells are those of the original, or nearly so."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from shoal.kernels.arrays import Bools, Floats, Longs
-from shoal.table.records import Records
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Bools, Floats
 from shoal.table.schema import UNITS
 from shoal.table.variable import Variable
 
 
-def unchanged(original: Records, released: Records, place: Longs) -> Iterator[str]:
+def unchanged(pair: TablePair) -> tuple[str, ...]:
     """Columns whose cells are those of the original; an intruder who knows these can find the record.
 
-    `place`: shape (n',); the original record of each released one.
+    None where it is not known what original record a released one came from.
     """
-    for variable in released.variables:
-        if variable.name not in original or variable.role in UNITS:
-            continue
-        if not differing(original[variable.name].take(place), variable).any():
-            yield variable.name
+    return pair.once("unchanged", lambda: tuple(name for name in _paired(pair) if _same(pair, name)))
 
 
-def nearly_unchanged(original: Records, released: Records, place: Longs, anew: Collection[str]) -> tuple[str, ...]:
-    """Columns that changed, though most of their cells still tell the original ones; parameters as for `unchanged`.
+def nearly_unchanged(pair: TablePair, anew: Collection[str]) -> tuple[str, ...]:
+    """Columns that changed, though most of their cells still tell the original ones.
 
     A released number tells the nearest one of the original. Cells that agree by chance are not counted: Cohen's (1960)
     kappa, the agreement beyond chance as a share of the possible one, exceeds one half. `anew`: columns whose cells are
     no version of one person's; they are left out.
     """
-    same = {*unchanged(original, released, place), *anew}
-    names = (v.name for v in released.variables if v.name in original and v.role not in UNITS and v.name not in same)
-    return tuple(name for name in names if tells(original[name].take(place), released[name]))
+    left_out = {*unchanged(pair), *anew}
+    changed = (name for name in _paired(pair) if name not in left_out)
+    return tuple(name for name in changed if tells(pair.before[name].take(pair.pairing), pair.released[name]))
+
+
+def _paired(pair: TablePair) -> list[str]:
+    """Columns of both tables, but for numbers of units, if their records are paired."""
+    if pair.original is None or pair.place is None:
+        return []
+    return [v.name for v in pair.released.variables if v.name in pair.original and v.role not in UNITS]
+
+
+def _same(pair: TablePair, name: str) -> bool:
+    before, after = pair.before[name].take(pair.pairing), pair.released[name]
+    return before.same_cells(after) or not differing(before, after).any()
 
 
 def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:

@@ -35,7 +35,7 @@ def distribution(
     columns = list(tables.values())
     if all(column.continuous for column in columns):
         unit = columns[0].unit or ""
-        values = {name: column.values * MILLISECONDS.get(unit, 1.0) for name, column in tables.items()}
+        values = {name: column.once() * MILLISECONDS.get(unit, 1.0) for name, column in tables.items()}
         bins = _histogram({name: v[~np.isnan(v)] for name, v in values.items()}, weights)
         scale: Spread = "temporal" if unit in MILLISECONDS else "quantitative"
         return {"scale": scale, "bins": bins, "further": 0} if bins else None
@@ -49,6 +49,14 @@ def distribution(
         shown.sort(key=places.__getitem__)
     bars = _bars(counts, shown)
     return {"scale": "nominal", "bins": bars, "further": len(occurring) - len(shown)} if bars else None
+
+
+def in_both(released: Distribution | None) -> Distribution | None:
+    """Distribution of a column that is the same in the original and in the release, from that in the release."""
+    if released is None:
+        return None
+    of_original: list[Bin] = [{**bar, "table": "original"} for bar in released["bins"]]
+    return {**released, "bins": [*of_original, *released["bins"]]}
 
 
 def _histogram(tables: Mapping[TableName, Floats], weights: Mapping[TableName, Floats]) -> list[Bin]:

@@ -90,7 +90,9 @@ def look_ups_of(
     records: Records, lacking: Collection[str], by: Collection[str] | None = None
 ) -> dict[Dependency, LawSupport]:
     """The laws by which one column, or two together (both among `by`, if given), determine some columns."""
-    codes = {v.name: v.codes() for v in records.variables} if lacking else {}
+    if not lacking:
+        return {}
+    codes = {v.name: v.codes() for v in records.variables}
     units = records.names(*UNITS)
     pairs = [(source, on) for on in codes if on in lacking for source in codes if source != on]
     seen = {(source, on): support_if_believed(codes[source], codes[on], unit=source in units) for source, on in pairs}

@@ -149,7 +149,7 @@ class Microdata:
         """SHA-256 of all names and cells, the same for every kind of frame."""
         digest = hashlib.sha256()
         for variable in self.encoded.variables:
-            digest.update(variable.name.encode() + np.ascontiguousarray(variable.values).tobytes())
+            digest.update(variable.name.encode() + np.ascontiguousarray(variable.once()).tobytes())
             digest.update(repr(variable.categories).encode())
         return digest.hexdigest()
 
@@ -327,5 +327,8 @@ def eager(table: Any) -> tuple[nw.DataFrame[Any], FrameKind]:
 def _same(variable: Variable, original: Variable, rows: Longs) -> bool:
     if variable.continuous != original.continuous or variable.categories != original.categories:
         return False
-    before = original.values if variable.values is original.values else original.values[rows]
-    return bool(np.array_equal(variable.values, before, equal_nan=variable.continuous))
+    cells, before = variable.given, original.given
+    if cells is before:
+        return True
+    floating = cells.dtype.kind == "f" == before.dtype.kind
+    return bool(np.array_equal(cells, before[rows], equal_nan=floating))

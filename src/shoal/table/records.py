@@ -244,6 +244,15 @@ class Records:
             return self._classes[chosen].sizes
         return class_sizes(self._as_written(chosen), len(self))
 
+    def uniques(self, names: Iterable[str]) -> tuple[int, int]:
+        """Numbers of records that are unique on some columns, and of their classes; cached."""
+        chosen = tuple(names)
+        if chosen not in self._uniques:
+            inexact = any(self[name].inexact for name in chosen)
+            sizes = np.bincount(self.alike(chosen)) if inexact else self.class_sizes(chosen)
+            self._uniques[chosen] = int((sizes == 1).sum()), len(sizes)
+        return self._uniques[chosen]
+
     def alone_without(self, names: Sequence[str]) -> tuple[Longs, list[int]]:
         """Class sizes, and for each of several columns the number of records that are unique on all others."""
         written = [self._as_written([name]) for name in names]
@@ -289,6 +298,10 @@ class Records:
     @cached_property
     def _classes(self) -> dict[tuple[str, ...], Classes]:
         """Cache of classes: most judges ask for those of the quasi-identifiers."""
+        return {}
+
+    @cached_property
+    def _uniques(self) -> dict[tuple[str, ...], tuple[int, int]]:
         return {}
 
     def matching(self, names: Iterable[str], missing: MissingCells = "equal", times: Longs | None = None) -> Longs:

@@ -42,7 +42,7 @@ class _Values:
             raise AttributeError("A variable has no values by default.")
         fields = variable.__dict__
         if "values" not in fields:
-            fields["values"] = floats(fields["given"]) if variable.continuous else fields["given"]
+            fields["values"] = variable.once()
         values: NDArray[Any] = fields["values"]
         return values
 
@@ -88,6 +88,10 @@ class Variable:
         given: NDArray[Any] = self.__dict__["given"]
         return given
 
+    def once(self) -> NDArray[Any]:
+        """Shape (n,); the values, which are not kept where they are made of integers: for one look at all columns."""
+        return floats(self.given) if self.continuous else self.given
+
     @property
     def of_days(self) -> bool:
         """True if the cells are days or times of days, whether the column is continuous or not."""
@@ -114,8 +118,24 @@ class Variable:
         return self.given.dtype.kind != "f" or not np.isnan(self.given).any()
 
     def take(self, rows: Longs | Bools) -> "Variable":
+        """Some of the cells, by position or mask; the column itself where these are all of them in their order."""
+        if len(rows) == len(self) and (
+            rows.all() if rows.dtype == bool else np.array_equal(rows, np.arange(len(rows)))
+        ):
+            return self
         spelling = None if self.spelling is None else self.spelling[rows]
-        return replace(self, values=self.values[rows], spelling=spelling)
+        return replace(self, values=self.given[rows], spelling=spelling)
+
+    def like(self, other: "Variable") -> bool:
+        """True if numbers or codes mean the same in both columns."""
+        return (self.level, self.unit, self.categories) == (other.level, other.unit, other.categories)
+
+    def same_cells(self, other: "Variable") -> bool:
+        """True if the columns are alike and have the same numbers or codes, 0 and -0 being the same."""
+        cells, others = self.given, other.given
+        floating = cells.dtype.kind == "f" == others.dtype.kind
+        same = np.array_equal(cells, others) or (floating and np.array_equal(cells, others, equal_nan=True))
+        return same and self.like(other)
 
     def with_values(self, values: ArrayLike) -> "Variable":
         """The column with new values (or new codes into the same categories), each with one spelling."""

@@ -238,8 +238,8 @@ def _written_otherwise(cells: Any, kinds: Mapping[str, str]) -> list[str]:
     texts = cells.project(", ".join(map(name_in_sql, kinds)))
     for batch in texts.to_arrow_reader(max(CELLS_AT_ONCE // len(kinds), 1)):
         alike: dict[str, dict[str, pl.Series]] = {}
-        for (name, kind), column in zip(kinds.items(), batch.columns, strict=True):
-            alike.setdefault(kind, {})[name] = cast(pl.Series, pl.from_arrow(column)).rename("")
+        for (name, kind), column in zip(kinds.items(), _columns(batch), strict=True):
+            alike.setdefault(kind, {})[name] = column.rename("")
         for kind, columns in alike.items():
             if not _in_one_way(pl.concat(columns.values()), kind):
                 doubtful |= {name for name, column in columns.items() if not _in_one_way(column, kind)}
@@ -263,14 +263,19 @@ def _forms(cells: Any) -> dict[str, "_Forms"]:
     forms = {name: _Forms() for name in cells.columns}
     for batch in cells.to_arrow_reader(max(CELLS_AT_ONCE // max(len(forms), 1), 1)):
         alike: dict[Any, list[tuple[_Forms, pl.Series]]] = {}
-        for (name, of), column in zip(forms.items(), batch.columns, strict=True):
+        for (name, of), column in zip(forms.items(), _columns(batch), strict=True):
             key = (of.whole, of.codes, of.long, of.marked) if of.numbers else name
-            alike.setdefault(key, []).append((of, cast(pl.Series, pl.from_arrow(column)).rename("")))
+            alike.setdefault(key, []).append((of, column.rename("")))
         for together in alike.values():
             if not together[0][0].numbers or not _nothing_new(together):
                 for of, column in together:
                     of.see(column.drop_nulls())
     return forms
+
+
+def _columns(batch: Any) -> list[pl.Series]:
+    """The columns of a batch of Arrow, turned at once, which takes a tenth of turning one by one."""
+    return cast(pl.DataFrame, pl.from_arrow(batch)).get_columns()
 
 
 def _nothing_new(alike: list[tuple["_Forms", pl.Series]]) -> bool:

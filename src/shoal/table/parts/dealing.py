@@ -77,7 +77,7 @@ class Dealing:
         wanted = [max(int(count) // size, 1) for count in strata.counts]
         cuts = [Cuts()] * len(wanted)
         if max(wanted) > 1:
-            sample = sampled(stage, SAMPLE, rng)
+            sample = sampled(stage, SAMPLE, rng, tuple(dict.fromkeys((*names, *by))))
             inside = strata.of_records(sample)
             for stratum, leaves in enumerate(wanted):
                 if leaves > 1:
@@ -152,9 +152,9 @@ def _seen(frame: pl.DataFrame, columns: Sequence[str], whole: WholeTable, folder
     return encoded(frame.select(columns), replace(whole, schema=described), folder)[1]
 
 
-def sampled(stage: Stage, size: int, rng: np.random.Generator) -> pl.DataFrame:
-    """A simple random sample of the records of a stage, in their order."""
-    drawn: pl.DataFrame = pl.concat(stage.each(_rows_of, None, rows_by_part(stage, size, rng)))
+def sampled(stage: Stage, size: int, rng: np.random.Generator, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """A simple random sample of the records of a stage, in their order, with some columns; with all by default."""
+    drawn: pl.DataFrame = pl.concat(stage.each(_rows_of, columns, rows_by_part(stage, size, rng)))
     return drawn
 
 

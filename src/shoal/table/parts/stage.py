@@ -4,7 +4,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ Reader = Callable[[Sequence[str]], pl.DataFrame]
 """Reads some columns of a part."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Stage:
     """All records at one point of a plan.
 
@@ -54,10 +54,10 @@ class Stage:
     def records(self) -> int:
         return sum(self.sizes)
 
-    @property
+    @cached_property
     def schema(self) -> dict[str, pl.DataType]:
         """The columns with the types that hold the cells of all parts."""
-        schemas = {tuple(schema_in(path).items()): path for path in self.parts}
+        schemas = dict.fromkeys(tuple(schema_in(path).items()) for path in self.parts)
         frames = [pl.DataFrame(schema=dict(items)) for items in schemas]
         return dict(pl.concat(frames, how="vertical_relaxed").schema)
 
