@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import atexit
 import gc
 import os
 from collections.abc import Iterator
@@ -65,12 +66,8 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         return (yield)
     finally:
         gc.freeze()
+        atexit.register(gc.unfreeze)  # the interpreter throws away at its end what was collected, too
         gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    """Let the interpreter throw away at its end what was collected, too."""
-    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
