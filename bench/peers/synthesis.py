@@ -174,7 +174,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
 """Parameters of `cart` that are tried."""
 
 
-def _line(frame: pl.DataFrame, seed: int, more: dict[str, Any]) -> None:
+def board_line(frame: pl.DataFrame, seed: int, more: dict[str, Any]) -> None:
     """The figures of one synthesis of a table."""
     numeric = [pl.col(name).cast(pl.Float64) for name in SUBMITTED_WITHOUT if name in frame.columns]
     released, spent = cart(frame.with_columns(pl.col("AGEP").cast(pl.Int64), *numeric), seed, NUMBERS, **more)
@@ -200,7 +200,7 @@ def national(path: Path, seeds: int) -> pl.DataFrame:
     for made in (frame, whole):
         for more in VARIANTS:
             for seed in range(1, seeds + 1):
-                _line(made, seed, more)
+                board_line(made, seed, more)
     frame = whole.drop(LEFT_OUT)
     gaps = [
         pl.when(pl.col(name) == "N").then(None).otherwise(pl.col(name)).cast(pl.Float64).alias(name)
