@@ -16,14 +16,7 @@ studio: $(VENV)/runs
 # Files in their own order: by their number of tests, the longest ones, which have few, would come last. Compiled code is
 # kept, whatever the surroundings say: programs that tests start would else compile all of the package, each.
 test: $(VENV)/tests
-	folder=$$($(IN_MEMORY) || mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 TMPDIR=$$folder \
-	  $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-
-# A folder in memory, if there are 4 GB of it and programs may be started from it: to make and delete the files of tests
-# on a disk takes a quarter of their time.
-IN_MEMORY = df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { room = $$4 > 4e6 } END { exit !room }' && \
-  ! grep -q '^[^ ]* /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && mktemp -d /dev/shm/shoal-XXXXXX
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # All that tests and checks need.
 set-up: $(VENV)/checks
