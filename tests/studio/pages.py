@@ -62,72 +62,20 @@ CUT_OFF = """() => [...document.querySelectorAll('#studio *')].filter((e) => {
 """What hides a part of itself that nobody can scroll to."""
 
 
-class Tab:
-    """A page in a context of its own, and what it wrote in the console and asked of whom."""
-
-    def __init__(self, browser: Any, address: str, how: dict[str, Any]) -> None:
-        self.context = browser.new_context(**how)
-        self.context.set_default_timeout(LONGEST * 1000)
-        self.page = self.context.new_page()
-        self.messages: list[str] = []
-        self.asked: set[str] = set()
-        self.page.on("console", lambda message: self.messages.append(f"{message.text} {message.location['url']}"))
-        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
-        self.page.on("request", lambda request: self.asked.add(re.sub(r"^(\w+://[^/]*|blob:).*", r"\1", request.url)))
-        self.page.goto(address)
-
-
-PUT_ASIDE = """async () => {
-  const { render } = await import('/static/vendor/preact.js');
-  render(null, document.getElementById('studio'));
-  for (let timer = setTimeout(() => {}); timer > 0; timer -= 1) clearTimeout(timer);
-}"""
-"""Take all off the page, which asks for no news then."""
-
-BEGIN_ANEW = """async (visit) => {
-  const { store } = await import('/static/state.js');
-  Object.assign(store, { state: null, facts: null, methods: null, unreachable: '', said: '', awaits: false });
-  Object.assign(store, { table: '', tour: null });
-  localStorage.clear();
-  history.replaceState(null, '', '/#/columns');
-  await import(`/static/app.js?${visit}`);
-}"""
-"""Carry out the page's program once more, which draws all of it: its other modules stay, and hold nothing else."""
-
-SIZE = {"width": 1400, "height": 900}
-MEDIA = {"color_scheme": "light", "reduced_motion": "no-preference"}
-
-
 @contextmanager
-def visit(browser: Any, studio: Running, *, anew: bool = False, **how: Any) -> Iterator[Any]:
-    """A page of the studio; nothing may be asked of another host, and nothing stand in the console.
-
-    To load a page takes a second, so that a page which a visit has left is the next one's, without anything of before.
-
-    Parameters
-    ----------
-    anew
-        True for a page that is loaded, and closed afterwards.
-    """
-    kept = studio.key and not anew and how.keys() <= {"viewport", *MEDIA}
-    if kept and studio.tabs:
-        tab = studio.tabs.pop()
-        tab.page.set_viewport_size(how.pop("viewport", SIZE))
-        tab.page.emulate_media(**{**MEDIA, **how})
-        tab.page.evaluate(BEGIN_ANEW, time.monotonic_ns())
-    else:
-        tab = Tab(browser, another(studio) if studio.key else studio.address, {"viewport": SIZE, **how})
-    try:
-        yield tab.page
-        if kept:
-            tab.page.evaluate(PUT_ASIDE)
-            studio.tabs.append(tab)
-    finally:
-        if tab not in studio.tabs:
-            tab.context.close()
-    messages, asked = tab.messages[:], set(tab.asked)
-    tab.messages.clear()
-    tab.asked.clear()
+def visit(browser: Any, studio: Running, address: str | None = None, **how: Any) -> Iterator[Any]:
+    """A page of the studio; nothing may be asked of another host, and nothing stand in the console."""
+    context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **how})
+    context.set_default_timeout(LONGEST * 1000)
+    page = context.new_page()
+    messages: list[str] = []
+    asked: set[str] = set()
+    page.on("console", lambda message: messages.append(f"{message.text} {message.location['url']}"))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: asked.add(re.sub(r"^(\w+://[^/]*|blob:).*", r"\1", request.url)))
+    page.goto(address or studio.address)
+    yield page
+    context.close()
     assert messages == [], messages
     assert asked <= {f"http://127.0.0.1:{studio.port}", "blob:", "data:,"}
 

@@ -32,8 +32,6 @@ class Running:
         self.port = int(re.findall(r":(\d+)/", address)[0])
         self.token = address.partition("#")[2]
         self.key = ""
-        self.tabs: list[Any] = []
-        """Pages in a browser that tests have left; the next one may take one."""
 
     def enter(self) -> None:
         """Use the token for a key."""

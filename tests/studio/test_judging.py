@@ -9,7 +9,7 @@ import pytest
 
 from shoal.table.files.table import Table
 from shoal.table.files.tables import write_table
-from studio.pages import IN_A_BROWSER, barriers, go, settled, visit
+from studio.pages import IN_A_BROWSER, another, barriers, go, settled, visit
 from studio.running import Running, planned
 
 pytestmark = IN_A_BROWSER
@@ -45,7 +45,7 @@ def ran(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
 
 
 def test_the_threshold_of_risk_is_moved(browser: Any, ran: Running) -> None:
-    with visit(browser, ran) as page:
+    with visit(browser, ran, another(ran)) as page:
         go(page, "Risk")
         page.wait_for_selector(".riskiest tbody tr")
         settled(page)
@@ -72,7 +72,7 @@ def test_the_threshold_of_risk_is_moved(browser: Any, ran: Running) -> None:
 
 
 def test_an_analysis_is_stated_once_and_followed(browser: Any, ran: Running) -> None:
-    with visit(browser, ran) as page:
+    with visit(browser, ran, another(ran)) as page:
         go(page, "Utility")
         card = page.locator(".card:has(h2:text-is('State an analysis'))")
         card.get_by_label("column", exact=True).select_option("income")
@@ -99,7 +99,7 @@ def test_a_tree_comes_from_files_and_is_edited_by_hand(browser: Any, ran: Runnin
     rows = [f"{t};{t[0]};{area};*" for area, towns in (("south", south), ("north", north)) for t in towns]
     (tmp_path / "survey_town.csv").write_text("\n".join(rows))
     (tmp_path / "gender.csv").write_text("1;*\n2;*\n")
-    with visit(browser, ran) as page:
+    with visit(browser, ran, another(ran)) as page:
         go(page, "Hierarchies")
         page.set_input_files(".files input[type=file]", [tmp_path / "survey_town.csv", tmp_path / "gender.csv"])
         page.wait_for_selector(".files li:has-text('survey_town.csv: town, 3 levels')")

@@ -11,7 +11,7 @@ from shoal.studio import lattices
 from shoal.studio.lattices import lattice_of
 from shoal.table.files.table import Table
 from shoal.vocabulary.errors import InputError
-from studio.pages import IN_A_BROWSER, barriers, go, settled, visit
+from studio.pages import IN_A_BROWSER, another, barriers, go, settled, visit
 from studio.running import Running, planned
 from studio.test_standing import PLAN, people
 
@@ -64,7 +64,7 @@ class TestInABrowser:
     pytestmark = IN_A_BROWSER
 
     def test_a_node_is_taken_and_looked_at(self, browser: Any, generalised: Running) -> None:
-        with visit(browser, generalised) as page:
+        with visit(browser, generalised, another(generalised)) as page:
             go(page, "Frontier")
             page.wait_for_selector("svg.lattice .cell-of")
             settled(page)

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from studio.pages import IN_A_BROWSER, barriers, go, settled, visit
+from studio.pages import IN_A_BROWSER, another, barriers, go, settled, visit
 from studio.running import Running, opened
 
 pytestmark = IN_A_BROWSER
@@ -39,7 +39,7 @@ def written(studio: Running, directory: Path) -> None:
 
 
 def test_a_further_wave_is_proved_beside_the_first(browser: Any, waves: Running, tmp_path: Path) -> None:
-    with visit(browser, waves, viewport={"width": 390, "height": 800}) as page:
+    with visit(browser, waves, another(waves), viewport={"width": 390, "height": 800}) as page:
         page.wait_for_selector("nav")
         go(page, "Ledger")
         page.click("text=Keep a ledger")

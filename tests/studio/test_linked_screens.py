@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from shoal.release.review import Review
-from studio.pages import IN_A_BROWSER, SCREENS, barriers, go, run, settled, visit
+from studio.pages import IN_A_BROWSER, SCREENS, another, barriers, go, run, settled, visit
 from studio.running import Running
 
 pytestmark = IN_A_BROWSER
@@ -33,7 +33,7 @@ def box(page: Any, name: str) -> Any:
 def test_several_files_become_a_release_of_linked_tables(
     browser: Any, fresh: Running, files: list[Path], tmp_path: Path
 ) -> None:
-    with visit(browser, fresh) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.set_input_files(".drop input", files)
         box(page, "tests").locator("text=36 rows of 12 persons").wait_for()
         assert "12 rows, one a person" in box(page, "people").inner_text()
@@ -79,7 +79,7 @@ def test_several_files_become_a_release_of_linked_tables(
 def test_what_is_not_for_several_tables_says_why(browser: Any, fresh: Running, files: list[Path]) -> None:
     fresh.act("open", path=str(files[0].parent))
     assert fresh.idle()["tables"] == ["people", "visits", "tests"]
-    with visit(browser, fresh, viewport={"width": 390, "height": 800}) as page:
+    with visit(browser, fresh, another(fresh), viewport={"width": 390, "height": 800}) as page:
         page.wait_for_selector(".box")
         for screen in SCREENS:
             go(page, screen)
@@ -109,7 +109,7 @@ def test_plans_for_several_tables_are_weighed_and_reviewed_in_the_page(
     """How exposed persons are, plans tried on all tables, one taken, and a second person's approval."""
     fresh.act("open", path=[str(file) for file in files[:2]])
     fresh.idle()
-    with visit(browser, fresh) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.wait_for_selector(".exposure:has-text('of the 12 persons would be unique by all of their rows')")
         go(page, "Frontier")
         page.uncheck("label:has-text('few records') >> input")
@@ -140,7 +140,7 @@ def test_plans_for_several_tables_are_weighed_and_reviewed_in_the_page(
 
 
 def test_several_files_are_looked_at_before_they_are_opened(browser: Any, fresh: Running, files: list[Path]) -> None:
-    with visit(browser, fresh) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.check("text=Look at it before it is opened")
         page.set_input_files(".drop input", files[:2])
         page.wait_for_selector("h1:text-is('2 linked tables')")
@@ -172,7 +172,7 @@ def test_columns_of_several_tables_are_taken_otherwise_before_they_are_opened(
     browser: Any, fresh: Running, files: list[Path]
 ) -> None:
     """A type and a code for missing in one table; both stand over the columns, and are taken back there."""
-    with visit(browser, fresh) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.check("text=Look at it before it is opened")
         page.set_input_files(".drop input", files)
         page.select_option("[aria-label='tests, visit: taken as']", "text")

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from by_night import NIGHT
-from studio.pages import IN_A_BROWSER, OPEN_ALL, SCREENS, barriers, go, settled, show_plan, visit
+from studio.pages import IN_A_BROWSER, OPEN_ALL, SCREENS, another, barriers, go, settled, show_plan, visit
 from studio.running import LONGEST, Running, opened, planned, running
 
 pytestmark = IN_A_BROWSER
@@ -52,7 +52,7 @@ def ran(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
 @pytest.fixture(scope="module")
 def page(browser: Any, ran: Running) -> Iterator[Any]:
     """One page of that studio for tests that leave nothing half done: to load it takes most of the time of a test."""
-    with visit(browser, ran) as page:
+    with visit(browser, ran, another(ran)) as page:
         yield page
 
 
@@ -188,7 +188,7 @@ def test_every_screen_is_without_barriers(browser: Any, several: Running, scheme
     Of the dark scheme only the colours are looked at by day, of what is seen at once: all else it has from the light.
     """
     whole = NIGHT or scheme == "light"
-    with visit(browser, several, color_scheme=scheme, reduced_motion="reduce") as page:
+    with visit(browser, several, another(several), color_scheme=scheme, reduced_motion="reduce") as page:
         page.wait_for_selector("nav")
         show_plan(page)
         page.click("text=Another table")
@@ -256,7 +256,7 @@ def test_a_column_name_of_200_characters_breaks_no_screen(browser: Any, fresh: R
     opened(fresh, tmp_path / "long.csv").act("run")
     fresh.idle()
     fresh.act("analyses", analyses=[{"kind": "table", "of": "x" * 200, "by": ["sex"]}])
-    with visit(browser, fresh) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         for screen in SCREENS:
             go(page, screen)
             page.wait_for_selector("main :not(h1)")

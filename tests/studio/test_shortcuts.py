@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from studio.pages import IN_A_BROWSER, barriers, settled, visit
+from studio.pages import IN_A_BROWSER, another, barriers, settled, visit
 from studio.running import Running, opened
 
 pytestmark = IN_A_BROWSER
@@ -23,7 +23,7 @@ def wide(shared: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
 
 def test_the_role_of_a_column_takes_a_handful_of_keys(browser: Any, wide: Running) -> None:
     """It was 79 tabs away."""
-    with visit(browser, wide) as page:
+    with visit(browser, wide, another(wide)) as page:
         page.wait_for_selector(".exposure .big")
         page.keyboard.press("Control+k")
         page.wait_for_selector("dialog.palette [role=option]")
@@ -48,7 +48,7 @@ def test_the_role_of_a_column_takes_a_handful_of_keys(browser: Any, wide: Runnin
 
 
 def test_several_columns_are_changed_in_one_of_their_rows(browser: Any, wide: Running) -> None:
-    with visit(browser, wide) as page:
+    with visit(browser, wide, another(wide)) as page:
         page.wait_for_selector(".exposure .big")
         for name in ("item 03", "item 05", "item 07"):
             page.check(f"[aria-label='Choose {name}']")

@@ -13,7 +13,7 @@ from shoal.plan import Plan
 from shoal.studio.session import Session, StudioRun
 from shoal.studio.standing import standing, variants, variants_tried
 from shoal.table.files.table import Table
-from studio.pages import IN_A_BROWSER, barriers, go, visit
+from studio.pages import IN_A_BROWSER, another, barriers, go, visit
 from studio.running import Running, planned
 
 TOWNS = [[f"{area}{i}", area, "*"] for area in ("north", "south") for i in range(4)]
@@ -138,7 +138,7 @@ class TestInABrowser:
     pytestmark = IN_A_BROWSER
 
     def test_the_better_neighbour_is_taken_from_the_verdict(self, browser: Any, full_domain: Running) -> None:
-        with visit(browser, full_domain) as page:
+        with visit(browser, full_domain, another(full_domain)) as page:
             go(page, "Result")
             page.wait_for_selector(".verdict:not(.holds) >> text=but local recoding loses much less")
             assert page.locator(".verdict.holds").count() == 0

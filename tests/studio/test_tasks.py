@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from studio.pages import IN_A_BROWSER, barriers, go, settled, visit
+from studio.pages import IN_A_BROWSER, another, barriers, go, settled, visit
 from studio.running import Running, planned
 
 pytestmark = IN_A_BROWSER
@@ -48,7 +48,7 @@ def steps(studio: Running) -> list[dict[str, Any]]:
 
 def test_settings_of_several_parts_have_their_forms(browser: Any, people: Running) -> None:
     """Subsets of keys, thresholds of risk, a matrix of PRAM, and the file of a population."""
-    with visit(browser, people) as page:
+    with visit(browser, people, another(people)) as page:
         page.wait_for_selector("nav")
         go(page, "Steps")
         cards = page.locator("section:has(> h2:text-is('Steps')) .card")
@@ -90,7 +90,7 @@ def test_original_and_released_rows_stand_side_by_side(browser: Any, people: Run
     sizes = [row["size"] for row in pairs["rows"]]
     assert sizes == sorted(sizes)
     assert any(before == "95" and after is None for row in pairs["rows"] for before, after in row["cells"])
-    with visit(browser, people, viewport={"width": 390, "height": 800}) as page:
+    with visit(browser, people, another(people), viewport={"width": 390, "height": 800}) as page:
         page.wait_for_selector("nav")
         go(page, "Result")
         page.click("text=Original and released rows side by side")
@@ -107,7 +107,7 @@ def test_original_and_released_rows_stand_side_by_side(browser: Any, people: Run
 def test_some_records_are_worked_on_and_cells_set_to_missing(browser: Any, people: Running) -> None:
     """By a condition, and back again; the script of a run repeats what was prepared."""
     people.act("edit", text=json.dumps({**PLAN, "steps": [{"mask": "suppress", "k": 3}], "requirements": []}))
-    with visit(browser, people, viewport={"width": 390, "height": 800}) as page:
+    with visit(browser, people, another(people), viewport={"width": 390, "height": 800}) as page:
         page.wait_for_selector(".exposure .big")
         page.click("text=Work on some of the records")
         page.fill(".preparing form input", "age <= 40")

@@ -12,7 +12,7 @@ import pytest
 
 from shoal.table.files.table import Table
 from shoal.table.files.tables import read_table, write_table
-from studio.pages import IN_A_BROWSER, go, right, run, show_plan, visit
+from studio.pages import IN_A_BROWSER, another, go, right, run, show_plan, visit
 from studio.running import Running, opened
 from studio.test_stories import add, changed, fill, tick
 
@@ -78,7 +78,7 @@ def test_masks_and_settings_of_a_replacement(browser: Any, desk: Running) -> Non
     """sdcApp: strata, random ids, top and bottom coding, medians and trimmed means, ghost variables."""
     keys = {"age": {"role": "quasi-identifier"}, "town": "quasi-identifier", "mayor": "quasi-identifier"}
     planned(desk, {"file_no": "other", "region": "other", **keys, "income": "confidential", "rent": "confidential"})
-    with visit(browser, desk, **TALL) as page:
+    with visit(browser, desk, another(desk), **TALL) as page:
         page.wait_for_selector("nav")
         show_plan(page)
         page.select_option("[aria-label='Role of region']", "stratum")
@@ -138,7 +138,7 @@ def test_measures_are_added_and_taken(browser: Any, desk: Running) -> None:
     """sdcApp: interval and robust risk, IL1s, eigenvalues. ARX: classification, risks, population uniques."""
     roles = {"age": "quasi-identifier", "income": "quasi-identifier", "rent": "confidential", "ill": "confidential"}
     planned(desk, roles, steps=[{"partition": "mdav", "k": 4}], requirements=[{"privacy": "k-anonymity", "k": 4}])
-    with visit(browser, desk, **TALL) as page:
+    with visit(browser, desk, another(desk), **TALL) as page:
         page.wait_for_selector("nav")
         show_plan(page)
         go(page, "Steps")
@@ -176,7 +176,7 @@ BUILT = {
 def test_hierarchies_are_built_and_climbed(browser: Any, desk: Running) -> None:
     """ARX: intervals, masking, order and dates; coding model, attribute weights, suppression limit."""
     planned(desk, dict.fromkeys(BUILT, "quasi-identifier") | {"rent": "confidential"}, requirements=[])
-    with visit(browser, desk, **TALL) as page:
+    with visit(browser, desk, another(desk), **TALL) as page:
         page.wait_for_selector("nav")
         show_plan(page)
         go(page, "Hierarchies")
@@ -234,7 +234,7 @@ def test_every_privacy_model_is_required_and_proved(browser: Any, desk: Running)
     """ARX: k, l, t, delta, beta, k-map; then differential privacy of a column with noise."""
     roles = {"region": "quasi-identifier", "ill": "confidential"}
     planned(desk, roles, steps=[{"mask": "suppress", "k": 3}], requirements=[])
-    with visit(browser, desk, **TALL) as page:
+    with visit(browser, desk, another(desk), **TALL) as page:
         page.wait_for_selector("nav")
         show_plan(page)
         go(page, "Steps")
@@ -271,7 +271,7 @@ def test_files_of_other_programs_are_opened(browser: Any, fresh: Running, tmp_pa
     """Stata, SAS, Excel and Parquet, dropped on the first screen; labels come along where the format has them."""
     table = people().select("region", "age", "rent").head(20)
     write_table(Table(frame=table, labels={"rent": "rent a month"}), tmp_path / f"people.{ending}")
-    with visit(browser, fresh) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.set_input_files(".drop input", tmp_path / f"people.{ending}")
         page.wait_for_selector(".column .name strong:text-is('rent')")
         assert page.locator(".column .name strong").all_inner_texts() == table.columns
@@ -286,7 +286,7 @@ def test_a_file_of_r_comes_in_and_goes_out(browser: Any, fresh: Running, tmp_pat
     frame = people().select("region", "rent").with_columns(pl.col("region").cast(pl.Categorical)).head(20)
     frame = frame.with_columns(rent=pl.when(pl.int_range(pl.len()) > 0).then("rent"))
     write_table(Table(frame=frame, labels={"rent": "rent a month"}), tmp_path / "people.rds")
-    with visit(browser, fresh) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.set_input_files(".drop input", tmp_path / "people.rds")
         page.wait_for_selector(".column >> text=rent a month")
         show_plan(page)
