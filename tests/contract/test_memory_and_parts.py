@@ -242,3 +242,23 @@ def test_changed_whole_numbers_get_the_type_that_they_came_with(dtype: type[pl.D
     assert whole["x"].unique().to_list() == [1_000] and whole["x"].dtype == dtype
     parts = in_parts(frame, plan, tmp_path / "parts", 2, HERE)
     assert agree(whole, parts)
+
+
+@pytest.mark.parametrize("places", [0, 1])
+def test_columns_that_no_step_changes_are_rounded_as_the_plan_says(places: int, tmp_path: Path) -> None:
+    """Of every type of numbers, with gaps too; whole numbers stay as they are."""
+    x = np.round(np.random.default_rng(1).normal(50, 9, 200), 3)
+    frame = pl.DataFrame({"key": np.arange(200) // 4, "double": x, "whole": np.arange(200)}).with_columns(
+        single=pl.Series(x, dtype=pl.Float32),
+        gaps=pl.when(pl.int_range(200) % 7 > 0).then(pl.Series(x)),
+        exact=pl.Series(x).cast(pl.Decimal(10, 3)),
+    )
+    stated = {"role": "confidential", "decimals": places, "missing": "keep"}
+    columns = {"key": "quasi-identifier", **dict.fromkeys(frame.columns[1:], stated)}
+    plan = Plan.of({"columns": columns, "steps": [{"partition": "mdav", "k": 4, "replace": "centroid"}]})
+    whole = in_memory(frame, plan)
+    for name in ("double", "gaps", "single", "exact"):
+        cells = whole[name].drop_nulls().cast(pl.Float64)
+        assert ((cells - cells.round(places)).abs() < 1e-5).all()
+    assert sorted(whole["whole"]) == list(range(200)) and whole["gaps"].null_count() == frame["gaps"].null_count()
+    assert agree(whole, in_parts(frame, plan, tmp_path / "parts", 2, HERE))

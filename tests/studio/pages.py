@@ -155,5 +155,6 @@ def barriers(page: Any, *rules: str) -> list[list[str]]:
     """What axe finds on the page as it is, by all its rules if none are named."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
+    page.evaluate("Promise.allSettled(document.getAnimations().map((each) => each.finished))")  # colours on their way
     every = {"runOnly": TAGS, "rules": {"label-content-name-mismatch": {"enabled": True}}}
     return list(page.evaluate(VIOLATIONS, {"runOnly": list(rules)} if rules else every))

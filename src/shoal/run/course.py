@@ -95,6 +95,12 @@ def _own_decimals(finer: set[str], records: Records, before: Records, plan: Plan
     return {name: places for name, places in own.items() if places and name not in given}
 
 
+def _planned(records: Records, plan: Plan) -> dict[str, int]:
+    """The decimals that the plan gives to columns of numbers with decimals, whether a step changed them or not."""
+    floats = {v.name for v in records.variables if v.continuous and v.unit is None and v.given.dtype.kind == "f"}
+    return {name: places for name, places in plan.schema.decimals.items() if name in floats}
+
+
 def _obeying(course: Course, before: Records, plan: Plan, constraints: Constraints) -> Course:
     """The rules restored, and numbers rounded: to the decimals that they came in with unless that breaks a rule."""
     records = course.records
@@ -121,7 +127,7 @@ def concluded(course: Course, before: Records, plan: Plan, constraints: Constrai
         course = _obeying(course, before, plan, constraints)
         records = course.records
     else:
-        own = _own_decimals(course.averaged, course.records, before, plan)
+        own = {**_own_decimals(course.averaged, course.records, before, plan), **_planned(course.records, plan)}
         records = course.records.with_variables(*(to_decimals(course.records[name], own[name]) for name in own))
     records = records.without(plan.taken_out)
     for name in records.names(*UNITS):

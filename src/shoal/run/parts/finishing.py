@@ -24,7 +24,7 @@ from shoal.table.schema import UNITS, Schema
 
 @dataclass(frozen=True, kw_only=True)
 class Rounding:
-    """Decimals with which changed numbers are written.
+    """Decimals with which numbers are written.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Rounding:
     planned
         Decimals that the plan gives.
     types
-        Of the columns of numbers that were changed, as they came in.
+        Of the columns of numbers that were changed or have decimals of the plan, as they came in.
     """
 
     own: Mapping[str, int]
@@ -47,10 +47,11 @@ class Rounding:
             if chunk.schema.get(name) == pl.Float64:
                 variable = to_decimals(numbers(chunk[name], schema.columns[name]), places)
                 columns.append(pl.Series(name, variable.values).fill_nan(None))
-        for name, places in self.planned.items():
-            if chunk.schema.get(name) == pl.Float64:
+        for name in self.planned.keys() & chunk.schema.keys():
+            dtype, places = chunk.schema[name], self.planned[name]
+            if dtype.is_float() or dtype.is_decimal():
                 series = self.as_it_came(chunk[name], schema, places)
-                columns.append(series if places == 0 else series.cast(pl.Float64))
+                columns.append(series.cast(pl.Float64) if places and dtype == pl.Float64 else series)
         return chunk.with_columns(columns)
 
     def as_it_came(self, cells: pl.Series, schema: Schema, places: int | None) -> pl.Series:

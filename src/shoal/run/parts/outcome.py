@@ -132,13 +132,13 @@ def _way_of(step: Step, plan: Plan) -> Callable[[Run, int, Step, Stage, Schema],
 
 
 def _rounding(run: Run, before: Stage, after: Stage, averaged: set[str], changed: set[str]) -> Rounding:
-    """Rounding of changed columns: as the plan says; averages otherwise to the decimals that they came in with,
-    those of records that are released.
+    """Rounding as the plan says; of averages otherwise to the decimals that they came in with, those of records that
+    are released.
     """
     schema, types = run.plan.schema, before.schema
     continuous = {
         name
-        for name in changed & types.keys()
+        for name in (changed | schema.decimals.keys()) & types.keys()
         if schema.columns[name].role != "identifier" and counts_as_number(types[name], schema.columns[name])
     }
     own = {
