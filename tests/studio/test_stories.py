@@ -601,8 +601,7 @@ def add(page: Any, section: str, title: str) -> Any:
     part = page.locator(f"section:has(> h2:text-is('{section}'))")
     part.locator(".adding > summary").click()
     part.locator(".adding input[type=search]").fill(title)
-    begun = f'button:text-is("Add, then fill in {title}")'  # if its beginning is known, and does not do
-    part.locator(f'[aria-label="Add {title}"], {begun}').click()
+    part.locator(f'[aria-label="Add {title}"]').click()
     page.wait_for_selector(f'.top [title="add {title}"]', state="attached")
     card = part.locator(f'.card:has(h3:has-text("{title}"))').last
     if card.locator("summary:has-text('more setting')").count():

@@ -112,7 +112,7 @@ function Adding({ verb, kinds, place, here, only, count }) {
   return html`<details class="adding" open=${open} onToggle=${(e) => setOpen(e.target.open)}><summary>${verb}</summary>
     ${place === 'steps' && !only && html`<div class="chips" role="group" aria-label="What do you want?">${goals.map((g) => html`<button aria-pressed=${goal === g.goal && !words.trim()} onClick=${() => pick(g.goal)}>${g.goal}</button>`)}</div>`}
     <label class="field">Find a method <input type="search" value=${words} onInput=${(e) => look(e.target.value)} placeholder=${place === 'steps' ? 'as in missing, group values, round' : ''} /></label>
-    ${begins.waits && html`<p class="hint" role="status">Trying each method on some of the records …</p>`}
+    ${asks && html`<p class="hint" role="status">${begins.waits ? 'Trying each method on some of the records …' : '\u00a0'}</p>`}
     ${fit.length > 0 && html`<ol class="fit">${fit.map((m) => html`<${Recommended} key=${m.name} ...${{ m, spec: beginning(m).spec, add }} />`)}</ol>
       ${listed.length > fit.length && html`<button class="plain" aria-expanded=${every} onClick=${() => showAll(!every)}>${every ? 'Fewer' : `All ${listed.length} methods for this`}</button>`}`}
     ${rest.length > 0 && html`<ul class="offers" tabindex="0" aria-label="Methods">${rest.map((m) => html`<li key=${`${m.kind}/${m.name}`} class=${beginning(m).reason ? 'unfit' : ''}><div><strong>${m.title}</strong> <code>${m.name}</code><p>${m.summary}</p>
